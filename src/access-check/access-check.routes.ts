@@ -12,9 +12,9 @@ import { minutes } from '../lib/durations.js'
 import { createOncePerWindow } from '../lib/recent.js'
 import type { Metrics, RefusedCheck } from '../platform/metrics/metrics.js'
 import type { BoundSessions } from '../sessions/bound-sessions.js'
-import { type Callers, isWorthWaiting, skippedRefreshIn } from '../sessions/callers.js'
+import { type Callers, mustComeAgain } from '../sessions/callers.js'
 import type { ReserveRotation } from '../sessions/guards.js'
-import type { RotationOutcome, Rotations } from '../sessions/rotation.js'
+import type { Rotations } from '../sessions/rotation.js'
 import { offerBinding } from '../sessions/session-cookies.js'
 import type { IssuedTokens } from '../sessions/sessions.js'
 import type { RefreshToken, RefusedToken, Tokens } from '../sessions/tokens.js'
@@ -177,19 +177,6 @@ export const accessCheckRoutes = (server: Server, parts: AccessCheckParts) => {
 type RenewalOutcome = IssuedTokens | Refused<'not_authenticated' | 'unavailable'>
 
 /**
- * A browser gets the tokens of a bound session by itself. If it could not for the moment, its user must not be led to the sign-in page.
- */
-export const refusedRenewal = (
-  { refused, sessionId }: Extract<RotationOutcome, Refused>,
-  request: FastifyRequest,
-  metrics: Pick<Metrics, 'countBoundSession'> | undefined,
-) => {
-  const skipped = refused === 'unproven' ? skippedRefreshIn(request, sessionId) : undefined
-  if (skipped) metrics?.countBoundSession(`skipped_${skipped}`)
-  return isWorthWaiting(skipped) ? refuse('unavailable', { retryAfter: 1 }) : refuse('not_authenticated')
-}
-
-/**
  * New tokens for a request that came through a proxy. A page sends many requests at once, all with the same refresh token: those that
  * arrive while the token is being exchanged share one exchange. Only an exchange that rotates the token counts in the limit of
  * refreshes, so the many requests of one page count once.
@@ -203,7 +190,10 @@ const createRenewal = ({ rotate, reserveRotation, metrics }: AccessCheckParts) =
     let isRotated = false
     try {
       const rotated = await rotate(token, clientOf(request), 'proxy')
-      if (isRefused(rotated)) return refusedRenewal(rotated, request, metrics)
+      if (isRefused(rotated)) {
+        const waits = rotated.refused === 'unproven' && mustComeAgain(request, rotated.sessionId, metrics)
+        return waits ? refuse('unavailable', { retryAfter: 1 }) : refuse('not_authenticated')
+      }
       isRotated = !rotated.raced
       return rotated.issued
     } finally {

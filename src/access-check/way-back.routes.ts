@@ -8,10 +8,9 @@ import { clientOf } from '../http/request-origin.js'
 import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { Metrics } from '../platform/metrics/metrics.js'
-import type { Callers } from '../sessions/callers.js'
+import { type Callers, mustComeAgain } from '../sessions/callers.js'
 import type { ReserveRotation } from '../sessions/guards.js'
 import type { Rotations } from '../sessions/rotation.js'
-import { refusedRenewal } from './access-check.routes.js'
 import { countReturn } from './return-counts.js'
 
 export type WayBackParts = {
@@ -46,8 +45,9 @@ const createRenewal =
     if (!(await reserveRotation(request)).granted) return false
     const rotated = await rotate(refreshToken, clientOf(request), 'browser')
     if (isRefused(rotated)) {
-      const refused = refusedRenewal(rotated, request, metrics)
-      return refused.refused === 'unavailable' && refused
+      // Its user is not led to the sign-in page while the browser could only not get the tokens for the moment.
+      const waits = rotated.refused === 'unproven' && mustComeAgain(request, rotated.sessionId, metrics)
+      return waits && refuse('unavailable', { retryAfter: 1 })
     }
     cookies.renewSession(reply, rotated.issued)
     return true

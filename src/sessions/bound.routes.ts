@@ -18,12 +18,12 @@ const Instructions = Type.Object({
 })
 
 /** The value of a header of the protocol. The draft has it in quotes; browsers send it without. */
-const valueOf = ({ headers }: FastifyRequest, name: string) => {
+const sentValue = ({ headers }: FastifyRequest, name: string) => {
   const value = headers[name]
   return typeof value === 'string' ? value.replace(/^"(.*)"$/, '$1') : undefined
 }
 
-const proofOf = (request: FastifyRequest) => valueOf(request, 'secure-session-response')
+const proofOf = (request: FastifyRequest) => sentValue(request, 'secure-session-response')
 
 /**
  * What a browser does from now on. There is no list of addresses in the scope: every request waits for new tokens, but that to the address
@@ -101,7 +101,7 @@ export const boundRoutes = (server: Server, app: App) => {
 
   /** The token of the session that the browser names. Two cookies: a sibling host has planted one, and the session must not end by that. */
   const tokenOfNamedSession = (request: FastifyRequest) => {
-    const sessionId = valueOf(request, 'sec-secure-session-id')
+    const sessionId = sentValue(request, 'sec-secure-session-id')
     if (sessionId !== undefined && cookies.isDoubled(request, 'refresh_token')) {
       metrics?.countBoundSession('refused_doubled')
       return refuse('unavailable', { retryAfter: 1 })

@@ -5,6 +5,7 @@ import type { Cookies } from '../http/cookies.js'
 import { sendRefusal } from '../http/errors.js'
 import { clientOf } from '../http/request-origin.js'
 import { guardHook } from '../http/route.js'
+import type { Metrics } from '../platform/metrics/metrics.js'
 import type { RefreshToken, Tokens } from './tokens.js'
 
 /** `generation` is the number of the token in its session: after a change of the password, earlier tokens may do less. */
@@ -130,19 +131,21 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Given) => {
 const skipReasons = ['unreachable', 'server_error', 'quota_exceeded'] as const
 
 /**
- * Why a browser has sent the request without asking for new tokens of the bound session first, in its own words. It names the session, if
- * there are several.
+ * Whether a request without new tokens of its bound session has to come again: the browser says why it could not get them, and names the
+ * session if there are several. After `quota_exceeded` it asks for none for minutes, and a new sign-in helps at once.
  */
-export const skippedRefreshIn = ({ headers }: FastifyRequest, sessionId: string) => {
+export const mustComeAgain = (
+  { headers }: FastifyRequest,
+  sessionId: string,
+  metrics: Pick<Metrics, 'countBoundSession'> | undefined,
+) => {
   const skipped = headers['secure-session-skipped']
   const entries = typeof skipped === 'string' ? skipped.split(',') : []
   const own = entries.find((entry) => entry.includes(sessionId) || !entry.includes('session_identifier'))
-  return skipReasons.find((reason) => own?.trim().split(';')[0] === reason)
+  const reason = skipReasons.find((each) => each === own?.trim().split(';')[0])
+  if (reason) metrics?.countBoundSession(`skipped_${reason}`)
+  return reason === 'unreachable' || reason === 'server_error'
 }
-
-/** Whether it is worth to wait: after `quota_exceeded`, a browser asks for no tokens for minutes, and a new sign-in helps at once. */
-export const isWorthWaiting = (reason: ReturnType<typeof skippedRefreshIn>) =>
-  reason === 'unreachable' || reason === 'server_error'
 
 /** `username` comes from an access token; a refresh token does not have it. */
 export type BrowserSession = { userId: string; sessionId: string; username?: string }

@@ -8,7 +8,7 @@ import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import { seconds } from '../lib/durations.js'
 import type { App } from '../service/open-http.js'
-import { browserSessionsOf, isWorthWaiting, skippedRefreshIn } from './callers.js'
+import { browserSessionsOf, mustComeAgain } from './callers.js'
 import type { Unproven } from './rotation.js'
 import { cacheHeader, forgetInBrowser, sendRenewed } from './session-cookies.js'
 import type { CallerContext } from './session-facts.js'
@@ -67,9 +67,7 @@ const answerUnproven = (
     cookies.expireAccess(reply)
     return comeAgain
   }
-  const skipped = skippedRefreshIn(request, sessionId)
-  if (skipped) metrics?.countBoundSession(`skipped_${skipped}`)
-  return isWorthWaiting(skipped) ? comeAgain : refuse('device_proof_missing')
+  return mustComeAgain(request, sessionId, metrics) ? comeAgain : refuse('device_proof_missing')
 }
 
 export const refreshRoutes = (server: Server, app: App) => {
