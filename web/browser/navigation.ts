@@ -16,19 +16,21 @@ const byService = '/api/auth/return?to='
 /** The service leads from here to the host of an application that gets none of our cookies. */
 const hostSignIn = '/api/auth/forward-sign-in?'
 
+const isDecidedByService = (returnTo: string) => [byService, hostSignIn].some((path) => returnTo.startsWith(path))
+
 /**
  * An address that this page does not know may be that of an application behind a proxy. The service knows them all, and leads there or to
  * `AFTER_SIGN_IN`.
  */
 const decidedByService = (returnTo: string | undefined) => {
-  if ([byService, hostSignIn].some((path) => returnTo?.startsWith(path))) return returnTo
+  if (returnTo !== undefined && isDecidedByService(returnTo)) return returnTo
   const isAddress = returnTo !== undefined && /^https?:\/\//i.test(returnTo) && URL.canParse(returnTo)
   return isAddress && returnTo.length <= longestReturnTo ? byService + encodeURIComponent(returnTo) : undefined
 }
 
 /** The address that only the service knows, if the page leads to one. */
 export const addressByService = (returnTo: string | undefined) =>
-  returnTo?.startsWith(byService)
+  returnTo !== undefined && isDecidedByService(returnTo)
     ? (new URLSearchParams(returnTo.slice(returnTo.indexOf('?'))).get('to') ?? undefined)
     : undefined
 
