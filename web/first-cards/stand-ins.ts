@@ -11,6 +11,8 @@ export const askService = () => {
 }
 
 export const mount = () => undefined
+export const unmount = mount
+export const replacePage = mount
 
 let currentSettings: Settings | undefined
 
