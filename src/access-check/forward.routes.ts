@@ -94,8 +94,9 @@ const answerProgram = (reply: FastifyReply, asked: AskedRequest, refusal: ShownR
   // nginx knows no other status than these in the answer of a check.
   const isUnknownToNginx = asked.isByNginx && refusal.refused === 'too_many_requests'
   const shown = isUnknownToNginx ? { ...refusal, refused: 'not_authenticated' as const } : refusal
+  // One line: of several, nginx passes on the first.
   if (shown.refused === 'not_authenticated')
-    reply.header('WWW-Authenticate', realm === undefined ? 'Bearer' : [`Basic realm="${realm}"`, 'Bearer'])
+    reply.header('WWW-Authenticate', realm === undefined ? 'Bearer' : `Basic realm="${realm}", Bearer`)
   return shown
 }
 

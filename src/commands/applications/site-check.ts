@@ -1,6 +1,7 @@
 import http from 'node:http'
 import https from 'node:https'
 import { isIP } from 'node:net'
+import { startPath } from '../../access-check/host-addresses.js'
 import type { Application } from '../../applications/application-rules.js'
 import { codeOf } from '../../lib/caught.js'
 import { seconds } from '../../lib/durations.js'
@@ -58,6 +59,13 @@ const visit = (url: URL, headers: Readonly<Record<string, string>> = {}) =>
     })
     sent.end()
   })
+
+/** nginx has one more step, at the site itself, where a host gets none of our cookies. */
+const visitAsStranger = async (site: URL) => {
+  const seen = await visit(site)
+  const step = 'fault' in seen || !URL.canParse(seen.location) ? undefined : new URL(seen.location)
+  return step?.origin === site.origin && step.pathname === startPath ? visit(step) : seen
+}
 
 const codeIn = (body: string) => /"code":"([a-z_]+)"/.exec(body)?.[1]
 
@@ -134,7 +142,7 @@ export const checkSite = async (
   publicUrl: string,
 ): Promise<SiteFinding[]> => {
   const site = new URL(proxyOrigin)
-  const first = judgeFirst(await visit(site), proxyOrigin, publicUrl)
+  const first = judgeFirst(await visitAsStranger(site), proxyOrigin, publicUrl)
   if (first.level !== 'ok') return [first]
   const marker = randomToken()
   const openPath = openPaths.find((path) => path.startsWith('/'))

@@ -12,15 +12,22 @@ const run = promisify(execFile)
 const shipped = fileURLToPath(new URL('../../../deploy/forward-auth/', import.meta.url))
 const readShipped = (name: string) => readFile(join(shipped, name), 'utf8')
 
-/** The hosts, all on one port, and where Latchkey and the application listen. */
-export type Place = { port: number; hosts: readonly string[]; latchkey: number; application: number }
+/** The hosts, all on one port, and where Latchkey and the application listen. `certificate` is a folder with its two files. */
+export type Place = {
+  port: number
+  hosts: readonly string[]
+  latchkey: number
+  application: number
+  certificate?: string
+}
 
 /** A proxy in front of an application on several hosts, as the shipped files and the printed lines make it. */
 export type RunningProxy = { stop(): Promise<void> }
 
 const latchkeyAddress = '127.0.0.1:3000'
 const addressOf = (port: number) => `127.0.0.1:${port}`
-const sitesOf = ({ hosts, port }: Place) => hosts.map((host) => new URL(`http://${host}:${port}`))
+const sitesOf = ({ hosts, port, certificate }: Place) =>
+  hosts.map((host) => new URL(`http${certificate ? 's' : ''}://${host}:${port}`))
 const withApplication = (text: string, { application }: Place) =>
   replaced(text, [[exampleListener, addressOf(application)]])
 
@@ -28,8 +35,13 @@ export const startCaddy = async (place: Place): Promise<RunningProxy> => {
   const folder = await ownFolder('caddy')
   await cp(join(shipped, 'latchkey.caddyfile'), join(folder, 'latchkey.caddyfile'))
   const { once, site } = proxyLines.caddy
-  const sites = sitesOf(place).map((each) => site(each).replace(' {\n', ' {\n\tbind 127.0.0.1\n'))
-  const options = `{\n\tadmin off\n\tauto_https off\n\thttp_port ${place.port}\n\thttps_port ${await freePort()}\n}\n`
+  const { certificate } = place
+  const tls = certificate ? `\ttls ${certificate}/fullchain.pem ${certificate}/privkey.pem\n` : ''
+  const sites = sitesOf(place).map((each) => site(each).replace(' {\n', ` {\n\tbind 127.0.0.1\n${tls}`))
+  const other = await freePort()
+  const [plain, secure] = certificate ? [other, place.port] : [place.port, other]
+  const https = certificate ? 'disable_redirects' : 'off'
+  const options = `{\n\tadmin off\n\tauto_https ${https}\n\thttp_port ${plain}\n\thttps_port ${secure}\n}\n`
   await writeFile(join(folder, 'Caddyfile'), withApplication(`${options}${once}\n${sites.join('\n')}\n`, place))
   return startServer({
     command: testProgram('caddy'),
@@ -54,11 +66,23 @@ export const startNginx = async (place: Place): Promise<RunningProxy> => {
       name === 'latchkey.nginx.conf' ? replaced(text, [[latchkeyAddress, addressOf(place.latchkey)]]) : text
     await writeFile(join(folder, 'snippets', name), changed)
   }
-  const plain = replaced(proxyLines.nginx.once, [
-    ['listen 443 ssl default_server;', `listen 127.0.0.1:${place.port} default_server;`],
-    ['ssl_reject_handshake on;', 'return 444;'],
-  ])
-  const sites = sitesOf(place).map((each) => replaced(proxyLines.nginx.site(each), [['listen ', 'listen 127.0.0.1:']]))
+  const { certificate, port } = place
+  const files = `ssl_certificate ${certificate}/fullchain.pem;\n    ssl_certificate_key ${certificate}/privkey.pem;`
+  const first = replaced(
+    proxyLines.nginx.once,
+    certificate
+      ? [['listen 443 ', `listen 127.0.0.1:${port} `]]
+      : [
+          ['listen 443 ssl default_server;', `listen 127.0.0.1:${port} default_server;`],
+          ['ssl_reject_handshake on;', 'return 444;'],
+        ],
+  )
+  const sites = sitesOf(place).map((each) =>
+    replaced(proxyLines.nginx.site(each), [
+      ['listen ', 'listen 127.0.0.1:'],
+      ...(certificate ? [['    server_name', `    ${files}\n    server_name`] as [string, string]] : []),
+    ]),
+  )
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((name) => `${name}_temp_path ${folder}/${name};`)
     .join('\n')
@@ -71,7 +95,7 @@ events {}
 http {
 ${temporary}
 access_log off;
-${plain}
+${first}
 ${sites.join('\n')}
 }
 `
@@ -93,7 +117,7 @@ export const startHaproxy = async (
     'frontend web',
     '    mode http',
     '    timeout client 30s',
-    `    bind 127.0.0.1:${place.port}`,
+    `    bind 127.0.0.1:${place.port}${place.certificate ? ` ssl crt ${place.certificate}/both.pem` : ''}`,
     ...parts.map(([line]) => line),
   ].join('\n')
   const file = replaced(await readShipped('latchkey.haproxy.cfg'), [
