@@ -20,9 +20,10 @@ type Parts = {
   bindSession: BindSession
 }
 
-type RegistrationRefusal = Refused<'not_newest' | 'session_bound' | 'proof_refused'>
+/** What is wrong: the token is not the newest of its session, the session is bound, or the proof is not right. */
+type RegistrationRefusal = Refused<'token' | 'bound' | 'proof'>
 type RefreshRefusal =
-  | Refused<'ended' | 'proof_refused' | 'replaced' | 'theft'>
+  | Refused<'ended' | 'proof' | 'replaced' | 'theft'>
   | (Refused<'challenged'> & { challenge: string })
 
 export type BoundSessions = ReturnType<typeof createBoundSessions>
@@ -61,12 +62,12 @@ export const createBoundSessions = ({ tools, keys, isOffered, rotate, bindSessio
       client: Client,
     ): Promise<IssuedTokens | RegistrationRefusal> => {
       const binding = await findBinding(refreshToken)
-      if (!binding?.is_newest) return refuse('not_newest')
-      if (binding.bound_key) return refuse('session_bound')
+      if (!binding?.is_newest) return refuse('token')
+      if (binding.bound_key) return refuse('bound')
       const proof = readProofOfNewKey(proofText)
       const isAnswer = proof !== undefined && challenges.isOfRegistration(proof.challenge, refreshToken.claims)
-      if (!isAnswer || !binding.is_young) return refuse('proof_refused')
-      return (await bindSession(refreshToken, client, proof.key)) ?? refuse('session_bound')
+      if (!isAnswer || !binding.is_young) return refuse('proof')
+      return (await bindSession(refreshToken, client, proof.key)) ?? refuse('bound')
     },
 
     /** Renews the tokens of a bound session for the browser that has its key. `proofText` is undefined if it has none yet. */
@@ -81,7 +82,7 @@ export const createBoundSessions = ({ tools, keys, isOffered, rotate, bindSessio
       const challenge = () => refuse('challenged', { challenge: challenges.ofRefresh(refreshToken.claims, moment) })
       if (proofText === undefined) return challenge()
       const answered = readProofOfKey(proofText, key)
-      if (answered === undefined) return refuse('proof_refused')
+      if (answered === undefined) return refuse('proof')
       // Browsers first send the last proof again. It was good once, so this is no sign of a thief.
       if (!challenges.isOfRefresh(answered, refreshToken.claims, moment)) return challenge()
       const rotated = await rotate(refreshToken, client, 'browser', key)

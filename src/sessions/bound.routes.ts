@@ -1,13 +1,13 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { isRefused, refuse } from '../contract/outcome.js'
-import { sendRefusal } from '../http/errors.js'
 import { limiterKey, limiters, sessionSubject } from '../http/limiters.js'
 import { clientOf } from '../http/request-origin.js'
-import { guardHook, route } from '../http/route.js'
+import { route } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { App } from '../service/open-http.js'
 import { refreshPath, registerPath } from './bound-sessions.js'
+import { createRegistrationGuards } from './guards.js'
 import type { RefreshToken } from './tokens.js'
 
 const Instructions = Type.Object({
@@ -56,67 +56,48 @@ const noteRefusedProof = async (app: App, { claims }: RefreshToken, request: Fas
     )
 }
 
-/**
- * The two requests of browsers that bind sessions to their device. Both come without `Origin`, `Sec-Fetch-Site`, body and content type. A
- * refusal never sets a cookie: the session of another sign-in in this browser may be the newer one.
- */
-export const boundRoutes = (server: Server, app: App) => {
-  const { boundSessions, callers, cookies, limits, reserveRotation, metrics } = app
+/** A refusal never sets a cookie: the session of another sign-in in this browser may be the newer one. */
+const registerRoute = (server: Server, app: App) => {
+  const { boundSessions, callers, cookies, limits, metrics } = app
 
-  const isOffered = guardHook({}, ['not_found'], async (_, reply) =>
-    boundSessions.isOffered ? undefined : sendRefusal(reply, refuse('not_found')),
-  )
-  // A script of our origin can read the offer, and must not bind the session to a key of its own. A browser adds these to its requests.
-  const notByScript = guardHook({}, ['cross_site'], async ({ headers }, reply) => {
-    if (headers.origin === undefined && headers['sec-fetch-site'] === undefined) return undefined
-    metrics?.countBoundSession('registration_refused_script')
-    return sendRefusal(reply, refuse('cross_site'))
-  })
-
+  const { isOffered, notByScript } = createRegistrationGuards(boundSessions, metrics)
   route(server, `POST ${registerPath}`, {
     hidden: true,
     guard: [isOffered, limits.session, notByScript],
     refuses: ['not_authenticated', 'session_bound'],
     answers: { 200: Instructions },
     handle: async ({ request, reply }) => {
-      const refuseFor = <Code extends 'not_authenticated' | 'session_bound'>(
-        why: 'token' | 'bound' | 'proof',
-        code: Code,
-      ) => {
-        metrics?.countBoundSession(`registration_refused_${why}`)
-        return refuse(code)
-      }
       const refreshToken = callers.refreshableTokenOf(request)
-      if (!refreshToken) return refuseFor('token', 'not_authenticated')
-      const bound = await boundSessions.register(refreshToken, proofOf(request) ?? '', clientOf(request))
+      const bound = refreshToken
+        ? await boundSessions.register(refreshToken, proofOf(request) ?? '', clientOf(request))
+        : refuse('token')
       if (!isRefused(bound)) {
         metrics?.countBoundSession('registered')
         cookies.renewSession(reply, bound)
         return instructionsFor(app, bound.sessionId)
       }
-      if (bound.refused === 'session_bound') return refuseFor('bound', 'session_bound')
-      return refuseFor(bound.refused === 'not_newest' ? 'token' : 'proof', 'not_authenticated')
+      metrics?.countBoundSession(`registration_refused_${bound.refused}`)
+      return refuse(bound.refused === 'bound' ? 'session_bound' : 'not_authenticated')
     },
   })
+}
 
-  /** The token of the session that the browser names. Two cookies: a sibling host has planted one, and the session must not end by that. */
-  const tokenOfNamedSession = (request: FastifyRequest) => {
-    const sessionId = sentValue(request, 'sec-secure-session-id')
-    if (sessionId !== undefined && cookies.isDoubled(request, 'refresh_token')) {
-      metrics?.countBoundSession('refused_doubled')
-      return refuse('unavailable', { retryAfter: 1 })
-    }
-    const refreshToken = callers.refreshableTokenOf(request)
-    if (refreshToken && refreshToken.claims.sid === sessionId) return refreshToken
-    metrics?.countBoundSession('refused_other_session')
-    return refuse('not_authenticated')
+/** The token of the session that the browser names. Two cookies: a sibling host has planted one, and the session must not end by that. */
+const tokenOfNamedSession = ({ callers, cookies, metrics }: App, request: FastifyRequest) => {
+  const sessionId = sentValue(request, 'sec-secure-session-id')
+  if (sessionId !== undefined && cookies.isDoubled(request, 'refresh_token')) {
+    metrics?.countBoundSession('refused_doubled')
+    return refuse('unavailable', { retryAfter: 1 })
   }
+  const refreshToken = callers.refreshableTokenOf(request)
+  if (refreshToken && refreshToken.claims.sid === sessionId) return refreshToken
+  metrics?.countBoundSession('refused_other_session')
+  return refuse('not_authenticated')
+}
 
-  const sendChallenge = (reply: FastifyReply, sessionId: string, challenge: string) => {
-    metrics?.countBoundSession('challenged')
-    reply.header('secure-session-challenge', `"${challenge}";id="${sessionId}"`)
-    return refuse('device_proof_required')
-  }
+/** Only 401 ends the session in the browser, for good. So would 429: a reached limit is 503. */
+const refreshRoute = (server: Server, app: App) => {
+  const { boundSessions, cookies, reserveRotation, metrics } = app
 
   route(server, `POST ${refreshPath}`, {
     hidden: true,
@@ -125,9 +106,8 @@ export const boundRoutes = (server: Server, app: App) => {
     answers: { 200: Instructions },
     config: { countsIn: ['session'] },
     handle: async ({ request, reply }) => {
-      const refreshToken = tokenOfNamedSession(request)
+      const refreshToken = tokenOfNamedSession(app, request)
       if (isRefused(refreshToken)) return refreshToken
-      // Never 429: it would end the session in the browser for good.
       const { granted, retryAfter } = await reserveRotation(request)
       if (!granted) {
         metrics?.countBoundSession('refused_limited')
@@ -139,12 +119,23 @@ export const boundRoutes = (server: Server, app: App) => {
         cookies.renewSession(reply, refreshed)
         return instructionsFor(app, refreshed.sessionId)
       }
-      if (refreshed.refused === 'challenged') return sendChallenge(reply, refreshToken.claims.sid, refreshed.challenge)
-      const { refused } = refreshed
-      metrics?.countBoundSession(refused === 'proof_refused' ? 'refused_proof' : `refused_${refused}`)
-      if (refused === 'proof_refused') await noteRefusedProof(app, refreshToken, request)
+      if (refreshed.refused === 'challenged') {
+        metrics?.countBoundSession('challenged')
+        reply.header('secure-session-challenge', `"${refreshed.challenge}";id="${refreshToken.claims.sid}"`)
+        return refuse('device_proof_required')
+      }
+      metrics?.countBoundSession(`refused_${refreshed.refused}`)
+      if (refreshed.refused === 'proof') await noteRefusedProof(app, refreshToken, request)
       // The next request of the browser has the token that a step-up has put into its place.
-      return refused === 'replaced' ? refuse('unavailable', { retryAfter: 1 }) : refuse('not_authenticated')
+      return refreshed.refused === 'replaced' ? refuse('unavailable', { retryAfter: 1 }) : refuse('not_authenticated')
     },
   })
+}
+
+/**
+ * The two requests of browsers that bind sessions to their device. Both come without `Origin`, `Sec-Fetch-Site`, body and content type.
+ */
+export const boundRoutes = (server: Server, app: App) => {
+  registerRoute(server, app)
+  refreshRoute(server, app)
 }

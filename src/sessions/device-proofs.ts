@@ -16,11 +16,12 @@ const membersIn = (value: unknown): Members | undefined =>
 
 const membersOf = (part: string) => membersIn(parseStrictJson(Buffer.from(part, 'base64url'))?.value)
 
+const isCoordinate = (value: unknown): value is string => typeof value === 'string' && coordinateShape.test(value)
+
 /** The 65 bytes of a point, as they are stored. */
 const pointOf = ({ kty, crv, x, y }: Members) => {
-  const areCoordinates = [x, y].every((each) => typeof each === 'string' && coordinateShape.test(each))
-  if (kty !== 'EC' || crv !== 'P-256' || !areCoordinates) return undefined
-  const point = Buffer.concat([Buffer.of(4), Buffer.from(`${x}`, 'base64url'), Buffer.from(`${y}`, 'base64url')])
+  if (kty !== 'EC' || crv !== 'P-256' || !isCoordinate(x) || !isCoordinate(y)) return undefined
+  const point = Buffer.concat([Buffer.of(4), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')])
   return point.length === 65 ? point : undefined
 }
 

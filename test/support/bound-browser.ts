@@ -23,6 +23,7 @@ export const challengeIn = ({ headers }: Answer, header: 'registration' | 'chall
     headers.get(`secure-session-${header}`)?.replace(/^.*?;path="[^"]*";/, '') ?? '',
   )?.[1]
 
+type Instructions = { session_identifier: string; refresh_url: string; credentials: { name: string }[] }
 type Session = { id: string; refreshUrl: string; cookie: string; key: DeviceKey; lastProof?: string }
 
 /**
@@ -43,9 +44,9 @@ export const createBoundBrowser = (
   }
 
   const follow = ({ body }: Answer, key: DeviceKey, lastProof?: string) => {
-    const { session_identifier: id, refresh_url: refreshUrl, credentials } = body as Record<string, string>
-    const [{ name: cookie = '' } = {}] = credentials as unknown as { name: string }[]
-    if (id && refreshUrl) sessions.set(id, { id, refreshUrl, cookie, key, ...(lastProof && { lastProof }) })
+    const { session_identifier: id, refresh_url: refreshUrl, credentials } = body as Instructions
+    for (const { name: cookie } of credentials)
+      sessions.set(id, { id, refreshUrl, cookie, key, ...(lastProof && { lastProof }) })
   }
 
   const register = async (offer: string) => {
@@ -66,8 +67,11 @@ export const createBoundBrowser = (
       const answer = await sendItself('POST', session.refreshUrl, undefined, { headers }).catch(() => undefined)
       if (!answer) return `unreachable;session_identifier="${session.id}"`
       if (answer.status >= 500) return `server_error;session_identifier="${session.id}"`
+      if (answer.status === 200) {
+        follow(answer, session.key, proof)
+        return undefined
+      }
       const challenge = challengeIn(answer, 'challenge')
-      if (answer.status === 200) return void follow(answer, session.key, proof)
       if (answer.status !== 403 || challenge === undefined) break
       proof = signProof(session.key, challenge)
     }
@@ -87,12 +91,12 @@ export const createBoundBrowser = (
     return skipped
   }
 
-  const send: Browser['send'] = async (method, path, body, options = {}) => {
+  const send: Browser['send'] = async (method, path, body, options) => {
     running ??= refreshAll().finally(() => {
       running = undefined
     })
     const skipped = await running
-    const headers = { ...options.headers, ...(skipped.length > 0 && { 'secure-session-skipped': skipped.join(', ') }) }
+    const headers = { ...options?.headers, ...(skipped.length > 0 && { 'secure-session-skipped': skipped.join(', ') }) }
     const answer = await tab.send(method, path, body, { ...options, headers })
     const offer = answer.headers.get('secure-session-registration')
     if (offer && device.binds) await register(offer)
