@@ -211,11 +211,12 @@ export const rotateRecord = (
     rotation.proven?.binds ?? false,
   ])
 
-type LockedRow = ProofRow & { generation: number; signed_in_as: string; created_at: Date }
+type LockedRow = ProofRow & { generation: number; signed_in_as: string; created_at: Date; bound_at: Date | null }
 const lockedSelectList = selectList<LockedRow>({
   generation: true,
   signed_in_as: true,
   created_at: true,
+  bound_at: true,
   ...proofColumns,
 })
 

@@ -76,6 +76,10 @@ const ask = ({ tab, session }: Awaited<ReturnType<typeof owner>>, sent: Sent = {
   return tab.copy().send('POST', path, undefined, { byBrowser: true, headers })
 }
 
+const csrfOf = async (tab: BoundBrowser) => ({
+  'x-csrf-token': String((await tab.get('/api/auth/csrf-token')).body.csrfToken),
+})
+
 const challengeFor = async (user: Awaited<ReturnType<typeof owner>>, sent: Sent = {}) =>
   challengeIn(await ask(user, sent), 'challenge') ?? ''
 
@@ -327,6 +331,19 @@ describe('somebody with every cookie, answer and proof of a bound session', () =
     expect(tokens()).toEqual(copied)
     expect((await tab.get('/api/auth/me')).status).toBe(200)
     expect(await eventsOf('refresh_theft')).toBe(0)
+  })
+
+  it('gets no access token by changes that do not prove the user, and the browser of the owner goes on', async () => {
+    const user = await owner()
+    const { tab, session } = user
+    for (const name of ['Ada', 'Ada Lovelace', 'Ada Lovelace']) {
+      const changed = await tab.send('PATCH', '/api/auth/account', { name }, { headers: await csrfOf(tab) })
+      expect([changed.status, tab.jar.has('access_token'), tab.jar.has('refresh_token')]).toEqual([200, false, true])
+      expect((await tab.copy().get('/api/auth/me')).status).toBe(401)
+      expect((await tab.copy().post('/api/auth/refresh')).status).toBe(401)
+      expect((await tab.get('/api/auth/me')).status).toBe(200)
+    }
+    expect(tab.device.sessions.has(session.id)).toBe(true)
   })
 
   it('gets the same successor again within the grace and never another one, and an alarm after it', async () => {
