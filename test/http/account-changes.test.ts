@@ -80,8 +80,8 @@ const change = async (kind: ChangeKind, initiator: Initiator, account: PreparedA
     })
   if (initiator === 'old token')
     return accountChanges.byOldToken({ caller, client }, kind as 'session_stolen', async (sql) => {
-      await latchkey.app.rooms.sessions.end(sql, 'refresh_theft', caller)
-      return { changes: { session_stolen: changeDetails.session_stolen } }
+      if (kind === 'session_stolen') await latchkey.app.rooms.sessions.end(sql, 'refresh_theft', caller)
+      return { changes: changes as { session_stolen: typeof changeDetails.session_stolen } }
     })
   if (initiator === 'caller') return accountChanges.byCaller({ caller, client }, kind as 'totp_added', work)
   const context = { userId: user.id, client, caller: initiator === 'link' ? caller : undefined }

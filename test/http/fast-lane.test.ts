@@ -266,6 +266,16 @@ describe('the fast lane and the framework', () => {
     }
   })
 
+  it('offer alike to bind a session that has just begun at a provider', async () => {
+    const token = signAccess({ ...claimsOf('ada'), amr: ['provider'] })
+    const texts = ['/api/auth/me', '/api/auth/verify'].map((path) => check(token, path))
+    const before = withLane.count.answered
+    const answers = await ask(withLane, ...texts)
+    expect(answers).toEqual(await ask(without, ...texts))
+    expect(answers.map((answer) => answer.includes('secure-session-registration: offer'))).toEqual([true, false])
+    expect(withLane.count.answered).toBe(before + 1)
+  })
+
   it('answer a cookie header alike in which it is unclear what counts', async () => {
     const token = signAccess(claimsOf('ada'))
     const before = withLane.count.answered

@@ -259,6 +259,22 @@ describe('a browser with device bound sessions', () => {
     expect(await page.evaluate(check)).toBe(204)
   })
 
+  it('goes on after a change that takes the access cookie away', async () => {
+    const page = await (await openProfile('renamed')).newPage()
+    const name = await signIn(page)
+    await isBound(name)
+    const rename = async () => {
+      const { csrfToken } = (await (await fetch('/api/auth/csrf-token')).json()) as { csrfToken: string }
+      const headers = { 'content-type': 'application/json', 'x-csrf-token': csrfToken }
+      const change = { method: 'PATCH', headers, body: JSON.stringify({ name: 'Ada' }) }
+      const statuses = [(await fetch('/api/auth/account', change)).status]
+      return [...statuses, (await fetch('/api/auth/me')).status]
+    }
+    expect(await page.evaluate(rename)).toEqual([200, 200])
+    await page.goto(`${url}/dashboard`)
+    await page.getByText('Hello, Ada').waitFor()
+  })
+
   it('binds in a private window, and forgets everything with it', async () => {
     const browser = await chromium.launch({ executablePath: binary, args: [`--enable-features=${features.join(',')}`] })
     onTestFinished(() => browser.close())
