@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { limiterKey, limiters, sessionSubject } from '../http/limiters.js'
 import { clientOf } from '../http/request-origin.js'
-import { route } from '../http/route.js'
+import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { App } from '../service/open-http.js'
 import { refreshPath, registerPath } from './bound-sessions.js'
@@ -65,7 +65,7 @@ const registerRoute = (server: Server, app: App) => {
     hidden: true,
     guard: [isOffered, limits.session, notByScript],
     refuses: ['not_authenticated', 'session_bound'],
-    answers: { 200: Instructions },
+    answers: { 200: withHeaders(Instructions, { 'Set-Cookie': 'New access_token and refresh_token' }) },
     handle: async ({ request, reply }) => {
       const refreshToken = callers.refreshableTokenOf(request)
       const bound = refreshToken
@@ -102,8 +102,8 @@ const refreshRoute = (server: Server, app: App) => {
   route(server, `POST ${refreshPath}`, {
     hidden: true,
     guard: [],
-    refuses: ['not_authenticated', 'device_proof_required', 'unavailable'],
-    answers: { 200: Instructions },
+    refuses: ['not_authenticated', 'device_proof_required', 'cross_site', 'unavailable'],
+    answers: { 200: withHeaders(Instructions, { 'Set-Cookie': 'New access_token and refresh_token' }) },
     config: { countsIn: ['session'] },
     handle: async ({ request, reply }) => {
       const refreshToken = tokenOfNamedSession(app, request)
