@@ -13,17 +13,21 @@ import {
   signProof,
 } from '../support/bound-browser.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { freePort } from '../support/servers/server.js'
 import { until } from '../support/until.js'
 
 const path = '/api/auth/bound/refresh'
 const otherPassword = 'copper-Lagoon-47-meadow'
 
 let latchkey: Latchkey
+let metrics: string
 /** Two more instances on the same stores: one of every setting of BOUND_SESSIONS. `off` has a low limit. */
 let second: Latchkey
 let off: Latchkey
 beforeAll(async () => {
-  latchkey = await startLatchkey({ settings: { BOUND_SESSIONS: 'on' } })
+  const port = await freePort()
+  metrics = `http://127.0.0.1:${port}/metrics`
+  latchkey = await startLatchkey({ settings: { BOUND_SESSIONS: 'on', METRICS_PORT: String(port) } })
   const { databaseUrl, redisUrl = '', redisPrefix, publicUrl } = latchkey.config
   const stores = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: redisPrefix }
   const shared = { ...stores, PUBLIC_URL: publicUrl, JWT_SECRET: latchkey.app.platform.secrets.join(',') }
@@ -204,6 +208,16 @@ describe('the request for new tokens is refused', () => {
     for (let round = 0; round < 8; round += 1) statuses.push((await ask(there)).status)
     expect(statuses).toEqual([403, 403, 403, 403, 403, 403, 503, 503])
     expect((await ask(user)).status).toBe(403)
+  })
+
+  it('with 503 while the database is away, and goes on afterwards', async () => {
+    const user = await owner()
+    const proof = signProof(user.key, await challengeFor(user))
+    await latchkey.sql.query('alter table sessions rename to sessions_away')
+    const away = await ask(user, { proof })
+    await latchkey.sql.query('alter table sessions_away rename to sessions')
+    expect([away.status, away.setCookies]).toEqual([503, []])
+    expect((await ask(user, { proof })).status).toBe(200)
   })
 
   it('with 401 for a session that has ended or is not bound', async () => {
@@ -397,6 +411,15 @@ describe('a bound session', () => {
     expect(check.status).toBe(204)
   })
 
+  it('whose access token is of a key that was withdrawn gets another one, too', async () => {
+    const { tab } = await owner()
+    tab.jar.set('access_token', String(tab.jar.get('access_token')).replace(/^[^.]+/, 'eyJhbGciOiJIUzI1NiJ9'))
+    expect((await tab.get('/api/auth/me')).status).toBe(401)
+    const refused = await tab.post('/api/auth/refresh')
+    expect([refused.status, tab.jar.has('access_token'), tab.jar.has('refresh_token')]).toEqual([503, false, true])
+    expect((await tab.post('/api/auth/refresh')).status).toBe(200)
+  })
+
   it('gives a thief no 503 without end: an access token that expired long ago is answered with 401', async () => {
     const { tab } = await owner()
     const thief = latchkey.browser()
@@ -535,4 +558,31 @@ it('requests without Origin, Sec-Fetch-Site, body and content type pass on a clo
   }
   expect(passed.sort()).toEqual(withoutOrigin)
   expect(await rowOf(user.session.id)).toBeDefined()
+})
+
+it('the metrics count registrations, refreshes, refusals and skips by outcome', async () => {
+  const counted = async (outcome: string) => {
+    const text = await (await fetch(metrics)).text()
+    const series = `latchkey_bound_sessions_total\\{outcome="${outcome}"\\} (\\d+)`
+    return Number(new RegExp(`^${series}$`, 'm').exec(text)?.[1])
+  }
+  const user = await owner()
+  const other = await owner()
+  const acts: Record<string, () => Promise<unknown>> = {
+    registered: owner,
+    challenged: () => ask(user),
+    refused_other_session: () => ask(user, { cookie: '' }),
+    refused_doubled: () => ask(user, { cookie: `${refreshCookie(user)}; ${refreshCookie(other)}` }),
+    refused_proof: () => ask(user, { proof: 'no.proof.at-all' }),
+    refreshed: async () => ask(user, { proof: signProof(user.key, await challengeFor(user)) }),
+    skipped_unreachable: () => {
+      const headers = { cookie: refreshCookie(other), 'secure-session-skipped': 'unreachable' }
+      return latchkey.browser().send('POST', '/api/auth/refresh', undefined, { headers })
+    },
+  }
+  for (const [outcome, act] of Object.entries(acts)) {
+    const before = await counted(outcome)
+    await act()
+    expect((await counted(outcome)) - before, outcome).toBe(1)
+  }
 })
