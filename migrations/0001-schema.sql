@@ -381,6 +381,13 @@ create table stored_settings (
   set_by_file text
 );
 
+-- What became of the file of CONFIGURATION_FILE, by its name, when an instance applied it last. `fault`: why it could not be applied.
+create table configuration_files (
+  name text primary key,
+  fault text,
+  tried_at timestamptz not null
+);
+
 -- One, or two while the old one is being replaced.
 create table application_secrets (
   id uuid primary key,

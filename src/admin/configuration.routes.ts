@@ -50,16 +50,16 @@ const applicationId = Type.Object({ id: Type.String({ maxLength: 200 }) })
 const invalid = (fault: string, message: string, value?: string) =>
   refuse('invalid_configuration', { fault, message, ...(value !== undefined && { value }) })
 
-const codesOfTheirOwn = ['name_taken', 'origin_taken', 'id_taken'] as const
-type Taken = (typeof codesOfTheirOwn)[number]
+const codesOfTheirOwn = ['name_taken', 'origin_taken', 'id_taken', 'no_group'] as const
+type OwnCode = (typeof codesOfTheirOwn)[number]
 
-const isTaken = (code: string): code is Taken => codesOfTheirOwn.some((each) => each === code)
+const hasOwnCode = (code: string): code is OwnCode => codesOfTheirOwn.some((each) => each === code)
 
 /** A refusal of the rules of applications, as the API answers it. */
 const asAnswer = (refusal: NewApplicationRefusal) => {
   const { refused } = refusal
   const message = applicationRefusalSentence(refusal)
-  if (isTaken(refused)) return refuse(refused, { message })
+  if (hasOwnCode(refused)) return refuse(refused, { message })
   const details: Readonly<Record<string, string | undefined>> = { ...refusal }
   return invalid(refused, message, details.address ?? details.path ?? details.group)
 }

@@ -29,6 +29,7 @@ import { apiDocumentRoutes } from '../pages/api-document.routes.js'
 import { devMailboxRoutes } from '../pages/dev-mailbox.routes.js'
 import { contentRoutes, csrfExampleRoutes } from '../pages/example.routes.js'
 import { healthRoutes } from '../pages/health.routes.js'
+import { llmsRoutes } from '../pages/llms.routes.js'
 import { withOwnTexts } from '../pages/own-page-words.js'
 import { pagesRoutes } from '../pages/pages.routes.js'
 import { brandMark } from '../pages/shell.js'
@@ -211,7 +212,10 @@ export const registerAllRoutes = async (server: Server, app: App) => {
     publicUrl: config.publicUrl,
     ...installationOf(app),
   })
-  if (!config.production) await registerPreview(server, app, pages)
+  if (!config.production) {
+    await registerPreview(server, app, pages)
+    llmsRoutes(server, routes.list)
+  }
   openidEndSessionRoutes(server, app, pages, (sessions, client) => signOutHere(app, sessions, client))
   openidAuthorizeRoutes(server, app, pages)
   openidDeviceRoutes(server, app, pages)

@@ -114,6 +114,7 @@ of their kind; \`--after-logout none\` and \`--backchannel-logout none\` remove 
 lose access at once. The kind of an application cannot be changed: delete it and add it anew.
 
 ${optionsHelp('change')}`,
+  json: 'the application, and "changed": true or false',
   args: ['APPLICATION'],
   options: changeOptions,
   read: ({ values }) => readChange(values),
