@@ -58,7 +58,7 @@ const files = {
   'docs/api.md': apiGuide(routes, limiters, settings),
   'docs/looks-and-words.md': looksGuide.replace(/(?<=Pages are in ).*(?=, by the browser's language)/, languageNames),
   'docs/configuration-files.md': filesGuide.replace(
-    /(?<=<!-- made by npm run docs -->\n\n)[^]*(?=\n\n<!-- end -->)/,
+    /(?<=<!-- made by npm run docs -->\n\n)[\s\S]*(?=\n\n<!-- end -->)/,
     () => propertyTables(),
   ),
   'docs/configuration.schema.json': `${compactJson(publishedSchema())}\n`,
