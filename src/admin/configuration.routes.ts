@@ -123,7 +123,7 @@ const textsToPaste = (
   ...(redirectAddresses.length > 0 ? [generalSettings(id, secret, issuer)] : []),
   ...(program ? [programs[program].settings({ id, secret: secret ?? '', issuer, name, home })] : []),
   ...(proxy && proxyOrigin !== undefined
-    ? [proxySettings(proxy, proxyOrigin, `latchkey application check ${JSON.stringify(name)}`)]
+    ? [proxySettings(proxy, proxyOrigin, issuer, `latchkey application check ${JSON.stringify(name)}`)]
     : []),
 ]
 

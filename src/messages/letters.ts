@@ -160,7 +160,7 @@ export const mailForms = {
       ? mail('account', 'happened', 'origin', 'signIn', 'link:login', 'notChosen')
       : mail('account', 'happened', 'origin', 'choose', 'link:resetPassword', 'expiry'),
   'email-withdrawn': mail('account', 'happened', 'advice', 'link:forgotPassword'),
-  'configuration-changed': mail('account', 'happened', 'before', 'after', 'origin', 'advice', 'link:adminEvent'),
+  'configuration-changed': mail('account', 'happened', 'origin', 'before', 'after', 'advice', 'link:adminEvent'),
   'account-deleted': mail('last', 'happened', 'origin', 'advice', 'help'),
 } as const satisfies Record<MailKind, object>
 

@@ -85,7 +85,7 @@ it('docs/api.md and docs/openapi-admin.json are what the routes say: run npm run
   const guide = await read('api.md')
   expect(guide).toBe(apiGuide(all, limiters, settings))
   const [ours = ''] = guide.split('## OpenID Connect')
-  expect(ours.match(/^\| `(GET|POST|PATCH|DELETE) /gm)).toHaveLength(all.filter(({ isHidden }) => !isHidden).length)
+  expect(ours.match(/^\| `(GET|POST|PATCH|PUT|DELETE) /gm)).toHaveLength(all.filter(({ isHidden }) => !isHidden).length)
   const { body } = await latchkey.browser().get('/api/openapi.json')
   const document = JSON.parse(await read('openapi-admin.json'))
   expect(document).toEqual(partOf(body, forAdministrators))
@@ -214,7 +214,14 @@ describe('the API of administrators', () => {
       'DELETE /invitations',
       'POST /groups',
       'DELETE /groups',
+      'POST /applications',
       'PATCH /applications/:id',
+      'DELETE /applications/:id',
+      'POST /applications/:id/secrets',
+      'DELETE /applications/:id/secrets/:n',
+      'PUT /settings/:name',
+      'DELETE /settings/:name',
+      'POST /events/:id/change-back',
     ])
     expect(eachOf(await askAll(tab, { csrf: true }, isFor('admin')), codeOf)).toEqual(
       all('403 group_required', isFor('admin')),
