@@ -206,7 +206,7 @@ const checkConfiguration = async ({ database, clock, configurationFile }: Needed
   const [file] =
     configurationFile === undefined ? [] : await store.selectConfigurationFault(database, basename(configurationFile))
   const releasedCount = await countEvents(database, clock, 'configuration_released', releasedWindow)
-  const [{ applications: withoutSecret = 0 } = {}] = await store.countWithoutSecret(database)
+  const withoutSecret = (await store.countWithoutSecret(database))[0]?.applications ?? 0
   return [
     file?.fault != null && {
       code: 'configuration_refused',

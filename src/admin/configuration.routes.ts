@@ -347,6 +347,34 @@ const settingsRoutes = (server: Server, app: Needed, adminGuard: AdminGuard) => 
   })
 }
 
+type ChangedBack = Awaited<ReturnType<Needed['changeBack']>>
+type ChangeBackRefusal = Extract<ChangedBack, { refused: string }>
+type OtherRefusal = Exclude<ChangeBackRefusal, NewApplicationRefusal>
+
+/** The refusals that are answered as they are. Others mean that there is nothing to change back any more. */
+const answeredAsIs = {
+  changed_meanwhile: true,
+  last_secret: true,
+  not_changed_back: true,
+  set_by_environment: true,
+  set_by_file: true,
+  application_in_use: false,
+  no_application: false,
+  no_secret: false,
+  too_many_secrets: false,
+  invalid_configuration: false,
+} as const satisfies Record<OtherRefusal['refused'], boolean>
+type AsIs = {
+  [Code in keyof typeof answeredAsIs]: (typeof answeredAsIs)[Code] extends true ? Code : never
+}[keyof typeof answeredAsIs]
+
+const isRuleRefusal = (refusal: ChangeBackRefusal): refusal is Extract<ChangeBackRefusal, NewApplicationRefusal> =>
+  !Object.hasOwn(answeredAsIs, refusal.refused)
+
+const isAsIs = (code: OtherRefusal['refused']): code is AsIs => answeredAsIs[code]
+
+const changeBackRefusal = ({ refused }: OtherRefusal) => refuse(isAsIs(refused) ? refused : 'not_changed_back')
+
 const changeBackRoute = (server: Server, { changeBack, events }: Needed, adminGuard: AdminGuard) => {
   adminRoute(server, `POST ${adminPath}/events/:id/change-back`, {
     guard: adminGuard.changeConfiguration,
@@ -372,22 +400,7 @@ const changeBackRoute = (server: Server, { changeBack, events }: Needed, adminGu
       const { username: by } = adminGuard.administratorOf(request)
       const changed = await changeBack(event, { origin: adminGuard.actingClient(request, reason), by, endsAccess })
       if (!isRefused(changed)) return { event: id, secret: changed.secret ?? null }
-      switch (changed.refused) {
-        case 'changed_meanwhile':
-        case 'last_secret':
-        case 'not_changed_back':
-        case 'set_by_environment':
-        case 'set_by_file':
-          return changed
-        case 'application_in_use':
-        case 'no_application':
-        case 'no_secret':
-        case 'too_many_secrets':
-        case 'invalid_configuration':
-          return refuse('not_changed_back')
-        default:
-          return asAnswer(changed)
-      }
+      return isRuleRefusal(changed) ? asAnswer(changed) : changeBackRefusal(changed)
     },
   })
 }

@@ -162,7 +162,7 @@ export const createConfigurationFiles = (needed: Needed) => {
             .map(([name, { shape }]) => [name, 'value' in shape ? shape.value : shape])
           if (named.length > 0) all.push([kindName, Object.fromEntries(named)])
         }
-        return Object.fromEntries(all.length > 0 ? all : [['groups', {}]]) as Partial<Record<KindName, object>>
+        return Object.fromEntries(all.length > 0 ? all : [['groups', {}]])
       }),
   }
 }

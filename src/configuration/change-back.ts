@@ -66,9 +66,8 @@ const changeApplicationBack = async (
 
 const changeSettingBack = async ({ settingChanges, liveSettings }: Needed, details: EventDetails, wish: Wish) => {
   const { name } = details
-  const [before, after] = [details.before, details.after].map(
-    (each) => (each as { value?: unknown } | undefined)?.value,
-  )
+  const valueIn = (values: { value?: unknown } | undefined) => values?.value
+  const [before, after] = [valueIn(details.before), valueIn(details.after)]
   const setting = (await liveSettings.describe()).find((each) => each.name === name)
   if (!setting || !isLiveSetting(name)) return refuse('not_changed_back')
   if (!isDeepStrictEqual(setting.value, after)) return refuse('changed_meanwhile')
@@ -77,8 +76,6 @@ const changeSettingBack = async ({ settingChanges, liveSettings }: Needed, detai
     ? settingChanges.remove(name, change)
     : settingChanges.write(name, before, change)
 }
-
-export type ChangeBack = ReturnType<typeof createChangeBack>
 
 /** Changes back what an event is about, unless something else has changed it since. A secret that comes with it is shown only now. */
 export const createChangeBack =

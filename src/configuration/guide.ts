@@ -4,7 +4,7 @@ type Row = { about: string; options: readonly { name: string }[] }
 
 const optionsText = ({ options }: Row) => options.map(({ name }) => `\`--${name}\``).join(', ')
 
-/** The tables of docs/configuration-files.md. */
+/** The tables of docs/configuration-files.md. @public for scripts/docs */
 export const propertyTables = () =>
   Object.entries(configurationKinds)
     .map(([kind, { about, properties }]) => {

@@ -161,7 +161,7 @@ const entriesOf = (found: Found, key: string): ReadonlyMap<string, { keyLine: nu
 export const readConfiguration = async (path: string, context: Omit<Reading, 'path'>): Promise<Configuration> => {
   const bytes = await readWhole(path)
   const document = readDocument(path, bytes)
-  const faults = faultsOf(document, configurationSchema() as Schema, '')
+  const faults = faultsOf(document, configurationSchema(), '')
   if (faults.length > 0) {
     const lines = faults.slice(0, maxFaults).map(({ line, sentence }) => faultIn(path, sentence, line).message)
     throw new ConfigurationFault(lines.join('\n'))

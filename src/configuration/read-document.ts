@@ -95,12 +95,12 @@ const createWalk = (path: string, lines: LineCounter) => {
     if (isMap(node)) {
       const entries = new Map<string, { keyLine: number; found: Found }>()
       for (const { key, value } of node.items) {
-        const keyLine = lineOf(key as ParsedNode | null)
+        const keyLine = lineOf(key)
         const name = keyOf(key, keyLine)
         if (entries.has(name)) throw faultIn(path, `the key ${JSON.stringify(name)} is there a second time`, keyLine)
         entries.set(name, {
           keyLine,
-          found: { ...walk(value as ParsedNode | null), ...(value === null && { line: keyLine }) },
+          found: { ...walk(value), ...(value === null && { line: keyLine }) },
         })
       }
       return { type: 'map', entries, line }

@@ -34,6 +34,15 @@ applications:
 settings:
   registration: invited`
 
+const lastPart = `## If something is refused
+
+\`code\` in the body of an answer says why: docs/troubleshooting.md.
+
+\`\`\`sh
+latchkey doctor --json
+\`\`\`
+`
+
 /** What a program or an agent needs to install Latchkey and to set it up, on one page: docs/llms.txt, and /llms.txt in development. */
 export const llmsText = (routes: readonly Route[]) => {
   const rows = shownRoutes.flatMap((address) => {
@@ -113,12 +122,5 @@ docs/openapi.json has every request, docs/openapi-admin.json those of administra
 
 ${rows.join('\n')}
 
-## If something is refused
-
-\`code\` in the body of an answer says why: docs/troubleshooting.md.
-
-\`\`\`sh
-latchkey doctor --json
-\`\`\`
-`
+${lastPart}`
 }

@@ -246,11 +246,11 @@ export const pagesRoutes = (
   server: Server,
   { assets, theme, cookies, noteReturnTo, hasAdminPage, publicUrl, live, ...installation }: PagesRouteDependencies,
 ) => {
-  const brandSettings = { productName: theme.name, supportUrl: theme.links?.support }
   const settingsIn = (language: Language, overrides?: Partial<PageSettings>): PageSettings => ({
     ...installation,
     ...live(),
-    ...brandSettings,
+    productName: theme.name,
+    supportUrl: theme.links?.support,
     language,
     ...overrides,
   })

@@ -24,6 +24,7 @@ const allowed = 'https://app.example.com'
 let latchkey: Latchkey
 let root: Awaited<ReturnType<typeof signedUpInGroup>>
 let target: string
+let anEvent: string
 let fields: Awaited<ReturnType<typeof profileFieldsFile>>
 beforeAll(async () => {
   fields = await profileFieldsFile([{ key: 'nickname', type: 'text', labels: { en: 'Nickname' } }])
@@ -40,6 +41,8 @@ beforeAll(async () => {
   root = await signedUpInGroup(latchkey, 'root1', 'admins')
   await latchkey.signedUp('tom')
   target = await idOf(latchkey, 'tom')
+  const [event] = await latchkey.sql.query<{ id: string }>('select id from events limit 1')
+  anEvent = event?.id ?? ''
 })
 afterAll(async () => {
   await latchkey.stop()
@@ -53,7 +56,7 @@ const routes = () =>
     .filter(({ url }) => url.startsWith(adminPath))
     .map(({ method, url, adminRole }) => ({ method, url, adminRole, isChange: method !== 'GET' && !isSearch(url) }))
 
-const addressOf = (url: string, id = target) => url.replace(':id', id)
+const addressOf = (url: string, id = target) => url.replace(':id', url.includes('/events/') ? anEvent : id)
 const body = {
   reason: 'asked by the user',
   token: '0190c0de-0000-7000-8000-000000000001',
