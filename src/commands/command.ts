@@ -16,7 +16,7 @@ import type { Rooms } from '../service/open-rooms.js'
 import type { Environment } from '../settings/config.js'
 import type { BulkUsers } from '../users/bulk.js'
 import { type EmailRefusal, readEmail } from '../users/names.js'
-import { printableJson } from './terminal/printing.js'
+import { inColumn, printableJson } from './terminal/printing.js'
 
 /** The password functions that commands need: the rules, and the hash. */
 export type CommandPasswords = {
@@ -249,7 +249,7 @@ export type Operator = ReturnType<typeof operator>
 const withJsonHelp = (help: string, json: JsonShape) => {
   if (typeof json !== 'string') return help
   const column = /^ {2}\S.*? {2,}(?=\S)/m.exec(help)?.[0].length ?? '  --json    '.length
-  return `${help}${/^ {2}--/m.test(help) ? '\n' : '\n\n'}${'  --json'.padEnd(column)}${json}`
+  return `${help}${/^ {2}--/m.test(help) ? '\n' : '\n\n'}${'  --json'.padEnd(column)}${json.includes('\n') ? json : inColumn(json, column)}`
 }
 
 const printOutput = async ({ stdout, stderr }: CommandContext, asJson: boolean, output: Output | number) => {

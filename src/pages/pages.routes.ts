@@ -266,7 +266,6 @@ export const pagesRoutes = (
   const drawPlainPage = (name: PlainPageName, language: Language) =>
     renderPlainPage(name, assets.plainPages[name], theme, language)
   const cachedPlainPage = cached(live, (name: PlainPageName, language) => compress(drawPlainPage(name, language)))
-
   const setupPage = { page: assets.pages.setup, theme, publicUrl, settingsIn }
 
   const addPage = (path: `/${string}`, name: PageName) => {

@@ -5,11 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { commandNames } from '../../src/commands/commands.js'
 import { publishedSchema } from '../../src/configuration/guide.js'
 import { llmsText } from '../../src/pages/llms.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { runLatchkey } from '../support/program.js'
 import { read } from '../support/project.js'
+import { latchkey as run } from '../support/terminal.js'
 
 const page = await read('docs/llms.txt')
 /** The blocks of the page, in their order. */
@@ -37,6 +39,25 @@ describe('docs/llms.txt', () => {
   })
 })
 
+it('help --json describes every command: what it takes, and what --json prints', async () => {
+  const openRooms = () => Promise.reject(new Error('no database is needed'))
+  const { code, out } = await run({ openRooms }, ['help', '--json'])
+  expect(code).toBe(0)
+  const { commands, exitCodes } = JSON.parse(out) as {
+    commands: { name: string; json: string | null; options: { name: string }[]; help: string }[]
+    exitCodes: Record<string, string>
+  }
+  expect(commands.map(({ name }) => name)).toEqual(commandNames)
+  expect(Object.keys(exitCodes)).toEqual(['0', '1', '2', '3'])
+  // It runs until it is stopped.
+  expect(commands.filter(({ json }) => json === null).map(({ name }) => name)).toEqual(['serve'])
+  for (const { name, json, options, help } of commands) {
+    if (json !== null) expect([name, json]).toEqual([name, expect.stringMatching(/[{"]|the same|each line/)])
+    if (json !== null) expect([name, help]).toEqual([name, expect.stringContaining('--json')])
+    for (const option of options) expect([name, help]).toEqual([name, expect.stringContaining(`--${option.name}`)])
+  }
+})
+
 /** The program that a global installation would put into the path. */
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 
@@ -44,7 +65,7 @@ it('every line of the page works as it says, beside a service with its own datab
   const folder = await mkdtemp(join(tmpdir(), 'latchkey-llms-'))
   const service = runLatchkey(folder, { PORT: '0', DRAIN_DELAY: '0ms' })
   const variables: Record<string, string> = {}
-  const run = async (args: string[]) => {
+  const runProgram = async (args: string[]) => {
     const env = { PATH: process.env.PATH ?? '', DATA_DIR: folder, ...variables }
     const child = spawn(process.execPath, [main, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
     let out = ''
@@ -75,7 +96,7 @@ it('every line of the page works as it says, beside a service with its own datab
     [
       /^latchkey (.+?)(?: # exit code (\d))?$/,
       async ([line, args = '', code = '0']) => {
-        const { code: actual, out } = await run(args.split(' '))
+        const { code: actual, out } = await runProgram(args.split(' '))
         // The machine of a test has faults that doctor finds.
         if (!args.startsWith('doctor')) expect([line, actual]).toEqual([line, Number(code)])
         for (const each of out.trim().split('\n')) expect(() => JSON.parse(each), line).not.toThrow()
