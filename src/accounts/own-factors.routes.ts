@@ -60,14 +60,12 @@ const addTotp = async ({ factors }: App, code: string, sql: Transaction, { id: u
   return isRefused(added) ? added : { result: added, changes: { totp_added: {} } }
 }
 
-/** The code proves the new factor, so the session has it from now on: nobody is asked for a second code a moment later. */
-const confirmTotp = (app: App, context: CallerContext, code: string) =>
-  app.accountChanges.byCaller(context, ['totp_added', 'stepped_up'], async (sql, user) => {
-    const added = await addTotp(app, code, sql, user, context.caller.sessionId)
-    if (isRefused(added)) return added
-    const { result, changes } = added
-    return { result, changes: { ...changes, stepped_up: { proven: 'otp' as const, event: { reason: 'code' } } } }
-  })
+const confirmTotp = async (app: App, context: CallerContext, code: string) => {
+  const added = await app.accountChanges.byCaller(context, 'totp_added', (sql, user) =>
+    addTotp(app, code, sql, user, context.caller.sessionId),
+  )
+  return isRefused(added) ? added : added.result
+}
 
 const removeTotp = ({ accountChanges, factors }: App, context: CallerContext) =>
   accountChanges.byCaller(context, 'totp_removed', async (sql, { id: userId }) => {
@@ -107,7 +105,7 @@ const enrolRefusals = ['challenge_over', 'mailed_code_required', 'link_required'
 
 /** Apps are added with a session, or at a sign-in that cannot go on without a factor. */
 const addTotpRoutes = (server: Server, app: App) => {
-  const { guards, callers, cookies, enrolling, signInCookies, factors, signIns } = app
+  const { guards, callers, enrolling, signInCookies, factors, signIns } = app
 
   route(server, 'POST /api/auth/totp', {
     ...enrolment,
@@ -135,16 +133,11 @@ const addTotpRoutes = (server: Server, app: App) => {
     body: Type.Object({ code: Type.String({ minLength: 1, maxLength: 64 }) }),
     refuses: [...enrolRefusals, 'totp_is_on', 'bad_request', 'wrong_second_factor', 'no_totp_begun'],
     answers: {
-      200: withHeaders(TotpConfirmed, { 'Set-Cookie': 'New access_token and refresh_token' }),
+      200: withHeaders(TotpConfirmed, { 'Set-Cookie': 'After `next: "enrolment"`: access_token and refresh_token' }),
     },
     handle: async ({ body: { code }, request, reply }) => {
       const enroller = enrolling.of(request)
-      if ('caller' in enroller) {
-        const added = await confirmTotp(app, callers.contextOf(request), code)
-        if (isRefused(added)) return added
-        if (added.issued) cookies.renewSession(reply, added.issued)
-        return added.result
-      }
+      if ('caller' in enroller) return confirmTotp(app, callers.contextOf(request), code)
       const proof = { token: enroller.challenge, second: 'otp' } as const
       const finished = await signIns.byEnrolment(proof, signInCookies.browserOf(request), (...held) =>
         addTotp(app, code, ...held),

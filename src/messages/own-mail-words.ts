@@ -11,8 +11,15 @@ type Sentences = Readonly<Record<string, string>>
 const kinds = Object.keys(mailForms) as MailKind[]
 
 /** The variants of a mail, with the values that select them. The name of a variant is the last part of the key of its text. */
-const variants: Readonly<Record<string, { values: AnyValues; applies: (values: AnyValues) => boolean }>> = {
-  withoutCode: { values: { code: undefined }, applies: (values) => 'code' in values && values.code === undefined },
+const variants: Readonly<
+  Record<string, { values: AnyValues; of?: MailKind; applies: (values: AnyValues) => boolean }>
+> = {
+  // Every other mail with a code is about the code, and always has one.
+  withoutCode: {
+    values: { code: undefined },
+    of: 'verify-email',
+    applies: (values) => 'code' in values && values.code === undefined,
+  },
   withoutPassword: { values: { hasPassword: false }, applies: ({ hasPassword }) => hasPassword === false },
   withoutInviter: {
     values: { invitedBy: undefined },
@@ -40,7 +47,8 @@ const sentencesOf = (words: MailWords, kind: MailKind, values: AnyValues): Sente
 const lettersOf = (words: MailWords) =>
   kinds.flatMap((kind) => {
     const usualTexts = sentencesOf(words, kind, placeholders({}))
-    const variantTexts = Object.entries(variants).flatMap(([name, { values }]) =>
+    const ofKind = Object.entries(variants).filter(([, { of = kind }]) => of === kind)
+    const variantTexts = ofKind.flatMap(([name, { values }]) =>
       Object.entries(sentencesOf(words, kind, placeholders(values)))
         .filter(([part, text]) => text !== usualTexts[part])
         .map(([part, text]) => [`${kind}.${part}.${name}`, text] as const),

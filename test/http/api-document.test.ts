@@ -91,7 +91,7 @@ it('passes a validator of OpenAPI, is small, and has equal answers and schemas o
   expect([valid, errors]).toEqual([true, undefined])
   const schemas = JSON.stringify(JSON.parse(text).components.schemas)
   expect(schemas.match(/"tries_used_up"/g)).toHaveLength(1)
-  expect(Buffer.byteLength(JSON.stringify(JSON.parse(text)))).toBeLessThan(165_000)
+  expect(Buffer.byteLength(JSON.stringify(JSON.parse(text)))).toBeLessThan(170_000)
   const whole = documentedOperations(JSON.parse(text)).flatMap(({ responses }) => Object.values(responses))
   const inPlace = whole.filter((answer) => !('$ref' in answer)).map((answer) => JSON.stringify(answer))
   expect(whole.length).toBeGreaterThan(3 * inPlace.length)
