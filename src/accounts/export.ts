@@ -77,6 +77,7 @@ const views = {
     provider: true,
     administers: true,
     application: true,
+    resource: true,
     createdAt: isoTime,
     lastUsedAt: isoTime,
     expiresAt: isoTime,

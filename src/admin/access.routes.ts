@@ -186,7 +186,8 @@ const applicationsRoutes = (server: Server, app: App & AdminServices, adminGuard
       if (takesAway(before, after) && reason === undefined) return refuse('reason_required')
       const changed = await applicationChanges.change(id, after, adminGuard.actingClient(request, reason))
       if (!isRefused(changed)) return describe(changed.application, applicationErrors, applicationSecrets)
-      if (changed.refused === 'no_application') return refuse('not_found')
+      // Who may use a program of a document, the rules of resources say.
+      if (changed.refused === 'no_application' || changed.refused === 'is_document') return refuse('not_found')
       if (changed.refused === 'no_group') return refuse('no_group')
       throw new Error(`An application could not be changed: ${changed.refused}`)
     },

@@ -79,6 +79,7 @@ const problemBody = ({ kind, message, count, seenAt }: SeenProblem) => ({
 
 const applicationViews = {
   id: true,
+  document: (address) => address ?? null,
   name: true,
   home: true,
   kind: true,

@@ -13,6 +13,7 @@ import type { Keys } from '../keys/open-keys.js'
 import { recipientKey } from '../messages/mail-limits.js'
 import { createWaitingMails } from '../messages/mails.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
+import { createResourceChanges, createResources } from '../openid/resources/resources.js'
 import type { PersonalTokensRoom } from '../personal-tokens/open-personal-tokens.js'
 import { createStoredCounters } from '../platform/cache/postgres.js'
 import type { Platform } from '../platform/platform.js'
@@ -86,6 +87,8 @@ export const openAdmin = (config: Config, platform: Platform, below: Below) => {
     obstacles: createObstacles({ ...deps, limits, waitingMails, settings }),
     clearLimits: (actor: OperatorContext) => clearLimits({ ...deps, limits }, actor),
     applicationChanges: createApplicationChanges({ ...deps, production, publicUrl, cookieDomain }),
+    resources: createResources(platform),
+    resourceChanges: createResourceChanges({ ...deps, production }),
     /** The issuer of ID tokens. */
     issuer: applicationIssuer(publicUrl),
     stats: createStats({ ...config, ...platform }),

@@ -67,7 +67,12 @@ const addApplication = (
 ) =>
   commitUnlessRefused(needed.database, async (sql) => {
     const now = needed.clock.now()
-    const application: Application = { ...newApplication, id: fixed.id ?? uuidv7(now), createdAt: now }
+    const application: Application = {
+      ...newApplication,
+      document: undefined,
+      id: fixed.id ?? uuidv7(now),
+      createdAt: now,
+    }
     const fault = await faultOf(sql, application, needed)
     if (fault) return fault
     if ((await store.insert(sql, application)).length === 0) return takenBy(sql, application)
@@ -112,6 +117,7 @@ export const createApplicationChanges = (needed: Needed) => {
     change: async (id: string, change: ApplicationChange, origin: RequestOrigin) => {
       try {
         return await changeHeld(needed, id, origin, async (sql, before) => {
+          if (before.kind === 'document') return refuse('is_document')
           const application = applyChange(before, change)
           const fault = await faultOf(sql, application, needed)
           if (fault) return fault

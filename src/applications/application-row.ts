@@ -4,6 +4,7 @@ import type { Application } from './application-rules.js'
 /** The column of each field. All statements are made of these, so that no field of an application is missing in one of them. */
 export const columns = {
   id: 'id',
+  document: 'document',
   name: 'name',
   home: 'home',
   kind: 'kind',
@@ -34,8 +35,16 @@ export type Row = {
     : Application[Each]
 }
 
-export const applicationFrom = ({ backchannelLogout, maxAge, deviceFlow, proxyOrigin, ...same }: Row): Application => ({
+export const applicationFrom = ({
+  document,
+  backchannelLogout,
+  maxAge,
+  deviceFlow,
+  proxyOrigin,
+  ...same
+}: Row): Application => ({
   ...same,
+  document: document ?? undefined,
   backchannelLogout: backchannelLogout ?? undefined,
   proxyOrigin: proxyOrigin ?? undefined,
   // The column is in seconds.
@@ -44,8 +53,9 @@ export const applicationFrom = ({ backchannelLogout, maxAge, deviceFlow, proxyOr
   deviceFlow: same.kind === 'native' && deviceFlow,
 })
 
-export const rowFrom = ({ backchannelLogout, maxAge, proxyOrigin, ...same }: Application): Row => ({
+export const rowFrom = ({ document, backchannelLogout, maxAge, proxyOrigin, ...same }: Application): Row => ({
   ...same,
+  document: document ?? null,
   backchannelLogout: backchannelLogout ?? null,
   proxyOrigin: proxyOrigin ?? null,
   maxAge: maxAge === undefined ? null : Math.floor(maxAge / seconds),

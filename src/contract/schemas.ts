@@ -222,8 +222,12 @@ export const Session = Type.Object(
     administers: Type.Boolean({ description: 'Whether it has made a request as an administrator' }),
     application: Nullable(
       Type.String({
-        description: 'The application whose device without a browser uses this session; null for a browser',
+        description:
+          'The application whose device without a browser, or program, uses this session; null for a browser',
       }),
+    ),
+    resource: Nullable(
+      Type.String({ description: 'The resource for which alone the application uses this session; null for others' }),
     ),
   },
   { title: 'Session' },

@@ -52,6 +52,8 @@ const otherBodies = {
   too_many_mails: TooManyMails,
   too_many_usernames: TooManyUsernames,
   unknown_application: FailureBody,
+  program_not_allowed: FailureBody,
+  program_document_refused: FailureBody,
   redirect_not_registered: FailureBody,
 } as const satisfies Partial<Record<RefusalCode, object>>
 

@@ -20,8 +20,10 @@ export type Session = {
   expiresAt: Date
   /** Whether the session was used as an administrator. */
   administers: boolean
-  /** The application whose device has the session. Null for the session of a browser. */
+  /** The application whose device or program has the session. Null for the session of a browser. */
   application: string | null
+  /** The resource for which alone the application has it. */
+  resource: string | null
 }
 
 const views = {
@@ -36,6 +38,7 @@ const views = {
   expiresAt: 'not shown: every use moves it',
   administers: true,
   application: true,
+  resource: true,
 } as const satisfies Views<Session, SessionBody>
 
 /** A session in the lists of pages: that of its user, and that of administrators. */
@@ -58,6 +61,7 @@ const fromRow = (row: store.SessionRow): Session => ({
   expiresAt: row.expires_at,
   administers: row.administers_since !== null,
   application: row.application,
+  resource: row.resource,
 })
 
 export type SessionLookups = ReturnType<typeof createSessionLookups>

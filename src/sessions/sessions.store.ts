@@ -452,6 +452,7 @@ export type SessionRow = {
   signed_in_as: string
   administers_since: Date | null
   application: string | null
+  resource: string | null
 }
 
 const sessionSelectList = selectList<SessionRow>({
@@ -466,6 +467,8 @@ const sessionSelectList = selectList<SessionRow>({
   signed_in_as: true,
   administers_since: true,
   application: '(select name from applications as a where a.id = r.application_id)',
+  resource: `(select x.name from application_sessions as s join resources as x on x.id = s.resource_id
+    where s.sid = r.id and r.application_id is not null)`,
 })
 
 export const selectOfUser = (sql: Sql, userId: string, live: LiveAt) =>

@@ -80,6 +80,8 @@ const userInfo = async (token: string): Promise<Seen> => {
 }
 const authorize = (tab: Browser) =>
   tab.post('/api/auth/authorization', { parameters: parametersFor(apps.confidential.id) })
+const askWithDocument = () =>
+  latchkey.browser().post('/api/auth/authorization', { parameters: parametersFor('https://127.0.0.1/program.json') })
 const beginDevice = () => postForm(latchkey.url, '/api/auth/device', { client_id: apps.device.id })
 const register = () => {
   accounts += 1
@@ -249,6 +251,7 @@ const counted: Record<Exclude<(typeof limiterNames)[number], 'token_failures'>, 
     refused: '429 undefined',
   },
   device_requests: { prepare: async () => beginDevice, refused: `429 ${waitOfProtocol}` },
+  client_documents: { prepare: async () => askWithDocument, refused: tooMany },
   user_codes: {
     prepare: async () => {
       const { tab } = await newAccount()
@@ -305,6 +308,7 @@ const counted: Record<Exclude<(typeof limiterNames)[number], 'token_failures'>, 
   total_newcomer_mails: { prepare: async () => register, refused: 'hidden' },
   total_mail_sign_ins: { prepare: async () => askForMail, refused: tooMany },
   total_authorization_requests: { prepare: async () => () => authorize(latchkey.browser()), refused: 'hidden' },
+  total_client_documents: { prepare: async () => askWithDocument, refused: tooMany },
   total_device_requests: { prepare: async () => beginDevice, refused: `429 ${waitOfProtocol}` },
 }
 

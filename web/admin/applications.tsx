@@ -182,6 +182,7 @@ const Settings = ({ application }: Props) => {
       application.kind === 'native'
         ? [app.deviceFlow, application.deviceFlow ? yes : no]
         : 'not here: others than native ones cannot have it',
+    document: application.document === null ? 'not here: others have none' : [app.kinds.document, application.document],
     proxyOrigin: [app.proxy, application.proxyOrigin ?? muted],
     openPaths: [
       app.openPaths,

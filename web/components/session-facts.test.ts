@@ -18,6 +18,7 @@ const session = {
   provider: null,
   administers: false,
   application: null,
+  resource: null,
 }
 
 describe('the button that ends a session', () => {

@@ -682,10 +682,30 @@ export const fr: Words = {
     continueAs: 'Continuer avec le compte {username}',
     otherAccount: 'Utiliser un autre compte',
     cancel: 'Annuler et revenir à {application}',
+    programHeading: 'Autoriser {application} à utiliser {resource} ?',
+    programLead: '{application} veut utiliser {resource} en votre nom ({username}). Il pourrait alors :',
+    programLearns: 'Il apprend :',
+    program: 'Programme',
+    comesFrom: 'Vient de',
+    usesResource: 'Veut utiliser',
+    answersTo: 'Votre réponse va à',
+    onThisComputer: 'un programme sur cet ordinateur',
+    onThisDevice: 'un programme sur cet appareil ({host})',
+    anyProgram:
+      'Tout programme sur cet ordinateur peut se faire passer pour {application}. N’autorisez que si vous venez de le démarrer vous-même.',
+    claimedName: 'Personne n’a vérifié ce programme ici. Seul {host} est certain, pas le nom.',
+    allow: 'Autoriser',
+    doNotAllow: 'Ne pas autoriser',
+    staysSignedIn:
+      'Il reste connecté sur cet appareil, même après votre déconnexion ici, pendant {days} jours au plus. Vous pouvez y mettre fin à tout moment sur la page de votre compte, sous « Appareils et activité ».',
+    staysSignedInThere:
+      'Il reste connecté, même après votre déconnexion ici, pendant {days} jours au plus. Vous pouvez y mettre fin à tout moment sur la page de votre compte, sous « Appareils et activité ».',
+    closeHeading: 'Vous pouvez fermer cette fenêtre',
+    closeLead: '{application} continue de lui-même. Sinon, recommencez là-bas.',
     consentHeading: 'Continuer vers {application} ?',
     consentLead: '{application} vous connecte avec le compte {username} et apprend :',
     scopes: {
-      openid: 'un identifiant de votre compte',
+      openid: 'un identifiant de votre compte, et comment et quand vous vous êtes connecté',
       profile: 'votre nom et votre nom d’utilisateur',
       email: 'votre adresse e-mail',
       groups: 'vos groupes',
@@ -762,6 +782,9 @@ export const fr: Words = {
     problems: {
       invalid_parameters: 'L’application a envoyé une demande illisible.',
       invalid_hint: 'L’application n’a pas montré de quelle connexion il s’agit : il n’est pas possible d’y retourner.',
+      program_not_allowed: 'Les programmes de cette adresse ne sont pas autorisés ici.',
+      program_document_refused:
+        'Ce que ce programme indique sur lui-même n’a pas pu être lu, ou ne peut pas être exact.',
       unknown_application: 'L’application qui fait la demande n’est pas connue ici.',
       unnamed_application: 'L’application n’a pas dit laquelle elle est : il n’est pas possible d’y retourner.',
       unknown_address: 'L’adresse à laquelle l’application veut revenir n’est pas enregistrée pour elle.',
@@ -814,7 +837,8 @@ export const fr: Words = {
     device: '{browser} sur {system}',
     onAppleDevice: '{browser} sur {system}',
     sessionSince: 'Depuis le {date}',
-    sessionOfDevice: '{application} sur un appareil sans navigateur',
+    sessionOfDevice: '{application}, avec sa propre session',
+    sessionForResource: '{application}, pour {resource}',
     sessionAdministers: 'Utilisée comme administrateur',
     sessionProof: 'Connexion avec {methods}',
     sessionMethods: {

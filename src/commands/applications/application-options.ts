@@ -5,7 +5,7 @@ import {
   type NewApplication,
   siteOf,
 } from '../../applications/application-rules.js'
-import { type Application, maxSecrets } from '../../applications/applications.js'
+import { type Access, type Application, maxSecrets } from '../../applications/applications.js'
 import { isRefused } from '../../contract/outcome.js'
 import { days, readDuration, seconds } from '../../lib/durations.js'
 import { countText } from '../../lib/text.js'
@@ -63,7 +63,11 @@ type OptionValues<Options> = {
 
 type ChangeValues = OptionValues<typeof changeOptions>
 
-const oneOf = <const Choice extends string>(option: string, choices: readonly Choice[], text: string | undefined) => {
+export const oneOf = <const Choice extends string>(
+  option: string,
+  choices: readonly Choice[],
+  text: string | undefined,
+) => {
   if (text === undefined) return undefined
   const choice = choices.find((each) => each === text)
   if (choice === undefined) throw new UsageFault(`--${option} takes ${choices.join(' or ')}.`)
@@ -82,7 +86,10 @@ const maxAgeFrom = (text: string | undefined) => {
 /** The single value `none` empties the list. */
 const listFrom = (addresses: readonly string[]) => (addresses.join() === 'none' ? [] : [...new Set(addresses)])
 
-const accessFrom = ({ everyone, group }: ChangeValues): Pick<Application, 'access' | 'groups'> | undefined => {
+export const accessText = ({ access, groups }: Access) =>
+  access === 'everyone' ? 'everyone' : `members of ${groups.join(', ')}`
+
+export const accessFrom = ({ everyone, group }: Pick<ChangeValues, 'everyone' | 'group'>): Access | undefined => {
   if (everyone && group) throw new UsageFault('Give --everyone or --group, and not both.')
   if (everyone) return { access: 'everyone', groups: [] }
   if (!group) return undefined
@@ -237,6 +244,8 @@ const sentences: {
   device_flow_needs_native: applicationRefusalSentence,
   no_group: ({ group }) => `There is no group ${group}. Make it with: latchkey group add ${group}`,
   name_taken: () => 'Another application has this name.',
+  is_document: (_, name) =>
+    `${printableText(name)} says itself what it is, with its document. Who may use it, the rules of the resources say.`,
   no_application: () => 'The application was deleted in the meantime.',
   has_no_secret: () => 'Only an application of the kind web has secrets.',
   too_many_secrets: (_, name) =>

@@ -338,7 +338,10 @@ export const AdminApplication = Type.Object(
   {
     id: Type.String(),
     name: Type.String(),
-    kind: OneOf(['web', 'browser', 'native']),
+    kind: OneOf(['web', 'browser', 'native', 'document'], {
+      description: '`document`: nobody registered it, and it says who it is with a document (`CLIENT_DOCUMENTS`)',
+    }),
+    document: Nullable(Type.String({ description: 'The address of the document' })),
     home: Type.String(),
     everyone: Type.Boolean(),
     groups: Type.Array(Group, { description: 'The groups whose members may use it, unless `everyone` is true' }),

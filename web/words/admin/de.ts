@@ -387,7 +387,7 @@ export const admin: Words['admin'] = {
   app: {
     lead: 'Programme, deren Benutzer sich hier anmelden. Adressen und Geheimnisse ändert nur die Befehlszeile.',
     empty: 'Es gibt keine Anwendung. Sie werden mit der Befehlszeile hinzugefügt.',
-    kinds: { web: 'Webserver', browser: 'Im Browser', native: 'Auf einem Gerät' },
+    kinds: { web: 'Webserver', browser: 'Im Browser', native: 'Auf einem Gerät', document: 'Durch sein Dokument' },
     everyone: 'Alle',
     nobody: 'Niemand',
     noErrors: 'Keiner',
@@ -607,6 +607,9 @@ export const admin: Words['admin'] = {
     application_added: 'Anwendung hinzugefügt',
     application_changed: 'Anwendung geändert',
     application_deleted: 'Anwendung gelöscht',
+    resource_added: 'Ressource hinzugefügt',
+    resource_changed: 'Ressource geändert',
+    resource_deleted: 'Ressource gelöscht',
     application_refused: 'Anfrage einer Anwendung abgelehnt',
     users_imported: 'Konten eingelesen',
     users_exported: 'Konten ausgegeben',

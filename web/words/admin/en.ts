@@ -396,10 +396,12 @@ export const admin = {
   app: {
     lead: 'Programs that sign their users in here. Addresses and secrets are changed on the command line only.',
     empty: 'There is no application. They are added with the command line.',
-    kinds: { web: 'Web server', browser: 'In the browser', native: 'On a device' } satisfies Record<
-      AdminApplication['kind'],
-      string
-    >,
+    kinds: {
+      web: 'Web server',
+      browser: 'In the browser',
+      native: 'On a device',
+      document: 'By its document',
+    } satisfies Record<AdminApplication['kind'], string>,
     everyone: 'Everyone',
     nobody: 'Nobody',
     noErrors: 'None',
@@ -619,6 +621,9 @@ export const admin = {
     application_added: 'Application added',
     application_changed: 'Application changed',
     application_deleted: 'Application deleted',
+    resource_added: 'Resource added',
+    resource_changed: 'Resource changed',
+    resource_deleted: 'Resource deleted',
     application_refused: 'Request of an application refused',
     users_imported: 'Users imported',
     users_exported: 'Users exported',
