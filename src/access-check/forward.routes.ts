@@ -17,6 +17,7 @@ import { type AskedRequest, readAskedRequest, sentenceOf, wayBackTo } from './as
 import { entryRefusal, isForOther, isOpen } from './entry.js'
 import { isOurPath, startAddress } from './host-addresses.js'
 import { identityOf } from './identity-headers.js'
+import { challengeOf, createResourceVisitors, type ResourceParts, signedTokenAmong } from './resource-visitors.js'
 import { asksForToken, authorizationsIn, createTokenVisitors, type TokenParts, tokenAmong } from './token-visitors.js'
 import {
   cookiesForApplication,
@@ -27,7 +28,7 @@ import {
   nobody,
 } from './visitor-headers.js'
 
-export type ForwardParts = {
+export type ForwardParts = ResourceParts & {
   callers: Callers
   cookies: Cookies
   protectedApplications: Pick<ProtectedApplications, 'find'>
@@ -56,7 +57,10 @@ type Refusal = Refused<
 const description =
   'For `forward_auth` of Caddy, `forwardAuth` of Traefik, `auth_request` of nginx and the Lua file for HAProxy. What the visitor asked is read from `X-Forwarded-Method`, `-Proto`, `-Host` and `-Uri`, or from `X-Original-Method` and `-URL`, of an address in `TRUST_PROXY` only.'
 
-const pageInLocation = { Location: 'For a navigation that nginx asks about: the page that helps, with the way back' }
+const pageInLocation = {
+  'WWW-Authenticate': 'At an address of a resource: where a program can get a token for it, and for what',
+  Location: 'For a navigation that nginx asks about: the page that helps, with the way back',
+}
 
 const hostCookie = { 'Set-Cookie': 'At a host that gets none of our cookies: its own' }
 
@@ -87,15 +91,17 @@ const refusedHere = [
 const logWindow = 1 * minutes
 const maxReasons = 100
 
-type ShownRefusal = Refusal & { page?: string; retryAfter?: number }
+/** `challenge`: what a program without a token, or with a wrong one, is told about the resource that it asks for. */
+type ShownRefusal = Refusal & { page?: string; retryAfter?: number; challenge?: string | undefined }
 
 /** The answer in words, for what is no person in front of a page. */
 const answerProgram = (reply: FastifyReply, asked: AskedRequest, refusal: ShownRefusal, realm: string | undefined) => {
   // nginx knows no other status than these in the answer of a check.
   const isUnknownToNginx = asked.isByNginx && refusal.refused === 'too_many_requests'
   const shown = isUnknownToNginx ? { ...refusal, refused: 'not_authenticated' as const } : refusal
-  if (shown.refused === 'not_authenticated')
-    reply.header('WWW-Authenticate', realm === undefined ? 'Bearer' : [`Basic realm="${realm}"`, 'Bearer'])
+  const usual = realm === undefined ? 'Bearer' : [`Basic realm="${realm}"`, 'Bearer']
+  const challenge = refusal.challenge ?? (shown.refused === 'not_authenticated' ? usual : undefined)
+  if (challenge !== undefined) reply.header('WWW-Authenticate', challenge)
   return shown
 }
 
@@ -142,11 +148,10 @@ const closesAfterBody = guardHook({}, [], async ({ headers }, reply) => {
 /** What becomes of a check whose application is known. */
 const createSteps = ({ callers, config: { production } }: ForwardParts, hosts: HostAnswers) => ({
   /** What is sent to the application has neither our cookies nor a token of ours. */
-  admit: (request: FastifyRequest, reply: FastifyReply, identity: readonly string[]) => {
+  admit: (request: FastifyRequest, reply: FastifyReply, identity: readonly string[], isOwnToken = false) => {
     for (const [index, name] of forwardedIdentity.entries()) reply.header(name, identity[index] ?? '')
     reply.header('Cookie', cookiesForApplication(request.headers.cookie ?? '', production))
-    const given = tokenAmong(authorizationsIn(request.raw.rawHeaders))
-    reply.header('Authorization', given ? '' : (request.headers.authorization ?? ''))
+    reply.header('Authorization', isOwnToken ? '' : (request.headers.authorization ?? ''))
     return reply.status(200).send()
   },
 
@@ -176,6 +181,7 @@ export const forwardRoutes = (server: Server, parts: ForwardParts, hosts: HostAn
   const answerVisitor = createAnswers(parts, hosts)
   const { admit, claimsOf, answerAtHost } = createSteps(parts, hosts)
   const tokenVisitors = createTokenVisitors(parts)
+  const resourceVisitors = createResourceVisitors(parts)
 
   const warnOnce = (reason: string, details: object, message: string) => {
     if (isFirstOfReason(reason, logWindow)) log.warn(details, message)
@@ -229,20 +235,30 @@ export const forwardRoutes = (server: Server, parts: ForwardParts, hosts: HostAn
         return answerAtHost(request, reply, application, asked)
       }
       if (isOpen(application, asked, headers)) return admit(request, reply, nobody)
+      const authorizations = authorizationsIn(raw.rawHeaders)
+      const resource = resourceVisitors.resourceAt(asked.origin, asked.path)
+      const signed = resourceVisitors.isFor(asked.origin) ? signedTokenAmong(authorizations) : undefined
+      if (signed !== undefined) {
+        const entered = await resourceVisitors.judge(application, resource, signed)
+        if (isRefused(entered)) return answerProgram(reply, asked, entered, undefined)
+        return admit(request, reply, entered.identity, true)
+      }
       const realmOfQuestion = () => (asksForToken(application, headers, tokenVisitors.isOn) ? asked.origin : undefined)
-      const token = tokenAmong(authorizationsIn(raw.rawHeaders))
+      const token = tokenAmong(authorizations)
       if (token) {
         const visitor = { headers, network: clientNetwork(request) }
         const entered = await tokenVisitors.judge(application, token, visitor)
         if (isRefused(entered)) return answerProgram(reply, asked, entered, realmOfQuestion())
-        return admit(request, reply, entered.identity)
+        return admit(request, reply, entered.identity, true)
       }
       const claims = isForeignPart(headers) ? undefined : await claimsOf(request, application)
       const refusal = claims ? entryRefusal(application, claims, clock.now()) : refuse('not_authenticated')
       if (claims && !refusal) return admit(request, reply, [...identityOf(claims), ''])
       if (!refusal) throw new Error('A visitor was neither admitted nor refused')
       if (claims && refusal.refused !== 'not_authenticated') metrics?.countRefusedCheck(refusal.refused)
-      return answerVisitor(request, reply, { asked, hasOwnCookie, realm: realmOfQuestion() }, refusal)
+      const isAsked = resource !== undefined && refusal.refused === 'not_authenticated'
+      const shown = isAsked ? { ...refusal, challenge: challengeOf(resource) } : refusal
+      return answerVisitor(request, reply, { asked, hasOwnCookie, realm: realmOfQuestion() }, shown)
     },
   })
 }

@@ -12,6 +12,7 @@ import type { Design } from '../lib/design.js'
 import { openMessages } from '../messages/open-messages.js'
 import type { Receiver } from '../messages/webhooks.js'
 import { createLogoutNotices } from '../openid/logout/logout-notices.js'
+import { createResourcesAtHosts } from '../openid/resources/resources-at-hosts.js'
 import { createContent } from '../pages/content.js'
 import type { LeakedList } from '../passwords/leaked-list.js'
 import { createPasswords } from '../passwords/passwords.js'
@@ -63,7 +64,11 @@ export const openRooms = (config: Config, platform: RoomPlatform) => {
   const keys = openKeys(config, platform)
   const users = openUsers(config, platform, keys)
   const protectedApplications = createProtectedApplications({ ...config, database: platform.ungatedDatabase })
-  const sessions = openSessions(config, platform, keys, changeByOldToken, protectedApplications.follow)
+  const resourcesAtHosts = createResourcesAtHosts({ database: platform.ungatedDatabase })
+  const follow = async (changes: number) => {
+    await Promise.all([protectedApplications.follow(changes), resourcesAtHosts.follow(changes)])
+  }
+  const sessions = openSessions(config, platform, keys, changeByOldToken, follow)
   const messages = openMessages(config, platform, keys, { ...users, ...sessions })
   const groups = openGroups(platform, { ...sessions, ...messages })
   const upToGroups = { ...keys, passwords, ...users, ...sessions, ...messages, groups }
@@ -84,6 +89,7 @@ export const openRooms = (config: Config, platform: RoomPlatform) => {
     ...openAccounts(config, platform, upToSignIn),
     logoutNotices: createLogoutNotices({ database, clock }),
     protectedApplications,
+    resourcesAtHosts,
     hostSessions: createHostSessions({
       ...upToSignIn,
       database,

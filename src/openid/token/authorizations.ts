@@ -107,6 +107,15 @@ const claimsOf = (row: store.IntrospectedRow, issuer: string, now: Date) =>
     row.scopes,
   )
 
+/** Whom a signed token names to an application behind a proxy. */
+export type ResourceUser = {
+  userId: string
+  username: string
+  name: string | undefined
+  email: string
+  groups: readonly string[]
+}
+
 /** Access tokens, and the end of both kinds of tokens. An authorization lets an application act for a session; it ends with its row. */
 export const createAuthorizations = (exchange: TokenExchange) => {
   const { database, clock, publicUrl, refreshTokens, moments, usedApplications, profileFields } = exchange
@@ -130,6 +139,12 @@ export const createAuthorizations = (exchange: TokenExchange) => {
     resourceScopesOf: async (refreshToken: string) => {
       const claims = refreshTokens.read(refreshToken)
       return claims && (await store.selectResourceScopes(database, claims.tid))[0]?.scopes
+    },
+
+    /** The user of a signed token, as they are now. Undefined if the session, or the right to use the resource, has ended. */
+    userOfResourceToken: async ({ sid, aud }: { sid: string; aud: string }): Promise<ResourceUser | undefined> => {
+      const [row] = await store.selectResourceUser(database, sid, aud, moments().live)
+      return row && { ...row, name: row.name ?? undefined }
     },
 
     /**

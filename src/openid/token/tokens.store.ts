@@ -494,6 +494,15 @@ export const selectHolder = (sql: Sql, hash: Uint8Array, { live, clockOffset }: 
     [hash, clockOffset, momentsOf(live)],
   )
 
+/** The user of the session that is for the resource with this address. */
+export const selectResourceUser = (sql: Sql, sid: string, address: string, live: LiveAt) =>
+  sql.query<{ userId: string; username: string; name: string | null; email: string; groups: string[] }>(
+    `select u.id as "userId", u.username, u.name, u.email, u.groups from ${authorizationTables}
+     join resources as x on x.id = s.resource_id
+     where s.sid = $1 and x.address = $2 and ${stillAuthorized('$3')}`,
+    [sid, address, momentsOf(live)],
+  )
+
 // ── Revocation: an application can revoke its own tokens only. One statement for both, so that unknown tokens take as long as others.
 
 /** Deletes the tokens if they are of this application. No row if there are none with this id, of any application. */
