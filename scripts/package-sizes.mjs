@@ -19,6 +19,7 @@ const budgets = {
     ssr: 11_400,
     next: 12_500,
     openid: 7_800,
+    resource: 6_600,
   },
 }
 

@@ -148,10 +148,11 @@ const closesAfterBody = guardHook({}, [], async ({ headers }, reply) => {
 /** What becomes of a check whose application is known. */
 const createSteps = ({ callers, config: { production } }: ForwardParts, hosts: HostAnswers) => ({
   /** What is sent to the application has neither our cookies nor a token of ours. */
-  admit: (request: FastifyRequest, reply: FastifyReply, identity: readonly string[], isOwnToken = false) => {
+  admit: (request: FastifyRequest, reply: FastifyReply, identity: readonly string[], isSigned = false) => {
     for (const [index, name] of forwardedIdentity.entries()) reply.header(name, identity[index] ?? '')
     reply.header('Cookie', cookiesForApplication(request.headers.cookie ?? '', production))
-    reply.header('Authorization', isOwnToken ? '' : (request.headers.authorization ?? ''))
+    const isOurs = isSigned || tokenAmong(authorizationsIn(request.raw.rawHeaders)) !== undefined
+    reply.header('Authorization', isOurs ? '' : (request.headers.authorization ?? ''))
     return reply.status(200).send()
   },
 
@@ -234,10 +235,10 @@ export const forwardRoutes = (server: Server, parts: ForwardParts, hosts: HostAn
         if (asked.isByNginx) warnOnce('own path', { requestId: request.id, address: asked.origin }, hint)
         return answerAtHost(request, reply, application, asked)
       }
-      if (isOpen(application, asked, headers)) return admit(request, reply, nobody)
       const authorizations = authorizationsIn(raw.rawHeaders)
       const resource = resourceVisitors.resourceAt(asked.origin, asked.path)
       const signed = resourceVisitors.isFor(asked.origin) ? signedTokenAmong(authorizations) : undefined
+      if (isOpen(application, asked, headers)) return admit(request, reply, nobody, signed !== undefined)
       if (signed !== undefined) {
         const entered = await resourceVisitors.judge(application, resource, signed)
         if (isRefused(entered)) return answerProgram(reply, asked, entered, undefined)
@@ -249,7 +250,7 @@ export const forwardRoutes = (server: Server, parts: ForwardParts, hosts: HostAn
         const visitor = { headers, network: clientNetwork(request) }
         const entered = await tokenVisitors.judge(application, token, visitor)
         if (isRefused(entered)) return answerProgram(reply, asked, entered, realmOfQuestion())
-        return admit(request, reply, entered.identity, true)
+        return admit(request, reply, entered.identity)
       }
       const claims = isForeignPart(headers) ? undefined : await claimsOf(request, application)
       const refusal = claims ? entryRefusal(application, claims, clock.now()) : refuse('not_authenticated')
