@@ -4,7 +4,7 @@ import { bundlePackage, readPackages } from './packages.mjs'
 
 /** The budgets in bytes, by the name of the package and its entry point. @type {Record<string, Record<string, number>>} */
 const budgets = {
-  '@latchkey/client': { client: 3_150, 'return-to': 600, react: 4_000, words: 11_750 },
+  '@latchkey/client': { client: 3_150, 'return-to': 600, react: 4_000, words: 12_200 },
   '@latchkey/service': { service: 2_500 },
   '@latchkey/testing': { testing: 3_000, keys: 2_100 },
   '@latchkey/verify': {

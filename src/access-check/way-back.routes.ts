@@ -28,15 +28,20 @@ const led = { 302: withHeaders(NoContent, { 'Set-Cookie': 'How often the browser
 
 /** So often a browser may be led back to the same address within ten seconds, and to all: a restored window has several tabs. */
 const maxReturns = { same: 6, all: 20 }
+/** At this return the cookies are set anew: those of the browser may be from before a change of COOKIE_DOMAIN, and reach only this host. */
+const renewingReturn = 3
 
 const isPage = ({ headers }: FastifyRequest) =>
   (headers['sec-fetch-dest'] ?? 'document') === 'document' && headers['sec-purpose'] === undefined
 
-/** New cookies if the refresh token is still good. A prefetch gets none: nobody may see its answer. */
+/**
+ * New cookies if the refresh token is still good. A prefetch gets none: nobody may see its answer. `always`: also while the access token is
+ * good.
+ */
 const createRenewal =
   ({ callers, cookies, rotate, reserveRotation }: WayBackParts) =>
-  async (request: FastifyRequest, reply: FastifyReply) => {
-    if (callers.find(request)) return true
+  async (request: FastifyRequest, reply: FastifyReply, always = false) => {
+    if (!always && callers.find(request)) return true
     const refreshToken = cookies.hasDoubledSessionCookie(request) ? undefined : callers.refreshableTokenOf(request)
     if (!refreshToken || !isPage(request)) return false
     // As at `refresh`, every exchange counts, whatever its outcome.
@@ -60,6 +65,8 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
     return isPageOf && protectedApplications.find(origin) ? href : undefined
   }
 
+  const renew = createRenewal(parts)
+
   const isSignedIn = (request: FastifyRequest) =>
     callers.find(request) !== undefined || callers.refreshableTokenOf(request) !== undefined
 
@@ -72,14 +79,15 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
   route(server, 'GET /api/auth/return', {
     hidden: true,
     guard: [],
-    refuses: [],
+    refuses: ['unavailable'],
     answers: led,
-    config: { unlimited: 'Compares an address with those in memory' },
+    config: { countsIn: ['session'] },
     handle: async ({ request, reply }) => {
       const address = readAddress(request, 'to')
       if (address === undefined) return reply.redirect(afterSignIn)
       const { same, all, kept } = countReturn(cookies.read(request, 'attempt_returns'), address)
       cookies.set(reply, 'attempt_returns', kept)
+      if (same === renewingReturn) await renew(request, reply, true)
       if (same <= maxReturns.same && all <= maxReturns.all) return reply.redirect(address)
       // Without a session no cookie is missing there: the sign-in page asks.
       if (!isSignedIn(request)) return reply.redirect(`/login?returnTo=${encodeURIComponent(address)}`)
@@ -100,8 +108,6 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
       return application ? { name: application.name, home: application.home } : refuse('not_found')
     },
   })
-
-  const renew = createRenewal(parts)
 
   route(server, 'GET /api/auth/renew', {
     hidden: true,

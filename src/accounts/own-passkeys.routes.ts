@@ -18,15 +18,19 @@ import { enrollerSecurity } from '../sign-in/enrol-guard.js'
 import type { User } from '../users/users.js'
 import { passkeyBody } from './user-bodies.js'
 
-/** What a browser has made. `name`: as the user typed it, or else the device in the language of the page. */
-type CreatedPasskey = { credential: PasskeyCredential; sealedChallenge: string | undefined; name: string }
+/** The name as the user typed it; otherwise that of the password manager, if it is known, or else the device in the language of the page. */
+type Names = { typed: string | undefined; device: string }
+
+/** What a browser has made. */
+type CreatedPasskey = { credential: PasskeyCredential; sealedChallenge: string | undefined; names: Names }
 
 const addTo = async (
   { passkeys }: App,
-  { newPasskey, name }: { newPasskey: NewPasskey; name: string },
+  { newPasskey, names }: { newPasskey: NewPasskey; names: Names },
   sql: Transaction,
   user: User,
 ) => {
+  const name = names.typed ?? newPasskey.provider ?? names.device
   const added = await passkeys.add(sql, user, newPasskey, name)
   if (isRefused(added)) return added
   const details = { mail: { passkeyName: added.name }, undo: { id: added.id } }
@@ -46,12 +50,12 @@ const optionsAtSignIn = async ({ enrolments, passkeyCeremonies }: App, token: st
   return passkeyCeremonies.registrationOptions(user, sessionBinding({ userId: user.id, sessionId: pending.id }))
 }
 
-const addPasskey = async (app: App, context: CallerContext, { credential, sealedChallenge, name }: CreatedPasskey) => {
+const addPasskey = async (app: App, context: CallerContext, { credential, sealedChallenge, names }: CreatedPasskey) => {
   const binding = sessionBinding(context.caller)
   const newPasskey = await app.passkeyCeremonies.verifyNew({ credential, sealedChallenge, binding })
   if (isRefused(newPasskey)) return newPasskey
   const added = await app.accountChanges.byCaller(context, 'passkey_added', (sql, user) =>
-    addTo(app, { newPasskey, name }, sql, user),
+    addTo(app, { newPasskey, names }, sql, user),
   )
   return isRefused(added) ? added : added.result
 }
@@ -59,7 +63,7 @@ const addPasskey = async (app: App, context: CallerContext, { credential, sealed
 /** Adds the first factor of an account, and finishes the sign-in that cannot go on without one. */
 const addAtSignIn = async (
   app: App,
-  { credential, sealedChallenge, name }: CreatedPasskey,
+  { credential, sealedChallenge, names }: CreatedPasskey,
   token: string,
   browser: Browser,
 ) => {
@@ -69,7 +73,7 @@ const addAtSignIn = async (
   const newPasskey = await app.passkeyCeremonies.verifyNew({ credential, sealedChallenge, binding })
   if (isRefused(newPasskey)) return newPasskey
   return app.signIns.byEnrolment({ token, second: 'passkey' }, browser, (sql, user) =>
-    addTo(app, { newPasskey, name }, sql, user),
+    addTo(app, { newPasskey, names }, sql, user),
   )
 }
 
@@ -143,7 +147,8 @@ const addPasskeyRoutes = (server: Server, app: App) => {
       const sealedChallenge = ceremonyCookies.take(request, reply, clientDataOf(credential)?.challenge)
       const enroller = enrolling.of(request)
       const { userAgent, language = 'en' } = clientOf(request)
-      const created = { credential, sealedChallenge, name: typedName ?? deviceIn(language, userAgent) }
+      const names = { typed: typedName, device: deviceIn(language, userAgent) }
+      const created = { credential, sealedChallenge, names }
       if ('caller' in enroller) return addPasskey(app, callers.contextOf(request), created)
       const finished = await addAtSignIn(app, created, enroller.challenge, signInCookies.browserOf(request))
       if (!isRefused(finished))

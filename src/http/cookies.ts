@@ -13,7 +13,7 @@ import {
 } from './cookie-table.js'
 
 /** Everything that we put into a cookie is made of these characters, so nothing ever needs escaping. */
-const plainValue = /^[\w.-]*$/
+const plainValue = /^[\w.~-]*$/
 
 /**
  * In production a browser accepts a cookie whose name begins with `__Host-` from this host only: a sibling host cannot

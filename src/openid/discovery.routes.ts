@@ -120,7 +120,7 @@ const asPublic = (reply: FastifyReply) =>
   })
 
 /** Where RFC 8414 (3.1) puts the metadata of this issuer: before its path. */
-export const metadataPath = '/.well-known/oauth-authorization-server/api/auth'
+const metadataPath = '/.well-known/oauth-authorization-server/api/auth'
 
 const preflightHeaders = {
   'Access-Control-Allow-Methods': 'GET',

@@ -60,6 +60,7 @@ it('signs in once for hosts of two other root domains, without a cookie of ours 
   const context = await browser.newContext({ ignoreHTTPSErrors: true, locale: 'en-GB' })
   const page = await context.newPage()
   await page.goto(`${wiki}/page?a=1#part`)
+  await page.getByText('to continue to Wiki').waitFor()
   await signIn(page, 'ada', password)
   await page.getByText('Here is ada').waitFor()
   expect(page.url()).toBe(`${wiki}/page?a=1#part`)

@@ -16,19 +16,21 @@ const byService = '/api/auth/return?to='
 /** The service leads from here to the host of an application that gets none of our cookies. */
 const hostSignIn = '/api/auth/forward-sign-in?'
 
+const isDecidedByService = (returnTo: string) => [byService, hostSignIn].some((path) => returnTo.startsWith(path))
+
 /**
  * An address that this page does not know may be that of an application behind a proxy. The service knows them all, and leads there or to
  * `AFTER_SIGN_IN`.
  */
 const decidedByService = (returnTo: string | undefined) => {
-  if ([byService, hostSignIn].some((path) => returnTo?.startsWith(path))) return returnTo
+  if (returnTo !== undefined && isDecidedByService(returnTo)) return returnTo
   const isAddress = returnTo !== undefined && /^https?:\/\//i.test(returnTo) && URL.canParse(returnTo)
   return isAddress && returnTo.length <= longestReturnTo ? byService + encodeURIComponent(returnTo) : undefined
 }
 
 /** The address that only the service knows, if the page leads to one. */
 export const addressByService = (returnTo: string | undefined) =>
-  returnTo?.startsWith(byService)
+  returnTo !== undefined && isDecidedByService(returnTo)
     ? (new URLSearchParams(returnTo.slice(returnTo.indexOf('?'))).get('to') ?? undefined)
     : undefined
 
@@ -63,8 +65,7 @@ export const setPasswordPath = '/forgot-password?set'
 export const isSetPasswordInAddress = () => queryValue('set') !== undefined
 
 /** The registration form for a visitor who has mistyped their email address. */
-export const correctEmailPath = '/register?wrong-address'
-export const isCorrectingEmail = () => queryValue('wrong-address') !== undefined
+export const correctEmailPath = '/register'
 
 /** The page on which a new user adds a second factor. `step` is the number of this step in the registration, of which it is the last. */
 export const secondFactorPath = (step: 2 | 3) => `/second-factor?step=${step}`

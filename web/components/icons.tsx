@@ -34,6 +34,12 @@ export const AlertIcon = ({ size = 20 }: { size?: number }) => (
   </Icon>
 )
 
+export const DoorIcon = () => (
+  <Icon>
+    <path d="M8.500 3.500h6.500v13h-6.500M3.500 10h7M8 7.500l2.500 2.500-2.500 2.500" />
+  </Icon>
+)
+
 export const InfoIcon = () => (
   <Icon>
     <circle cx="10" cy="10" r="7.6" />

@@ -89,7 +89,7 @@ const settingsToPaste = (application: Application, { secret, issuer, program, pr
   return [
     ...(redirectAddresses.length > 0 ? [generalSettings(id, secret, issuer)] : []),
     ...(program ? [programs[program].settings({ id, secret: secret ?? '', issuer, name, home })] : []),
-    ...(proxyOrigin !== undefined && proxy ? [proxySettings(proxy, proxyOrigin, check)] : []),
+    ...(proxyOrigin !== undefined && proxy ? [proxySettings(proxy, proxyOrigin, issuer, check)] : []),
     ...(proxyOrigin !== undefined && !proxy
       ? [`The proxy of ${proxyOrigin} asks Latchkey: docs/forward-auth.md has its line. Then: ${check}`]
       : []),

@@ -89,7 +89,8 @@ export const applicationCheck = command({
 
 Asks the site of --proxy from this machine, as strangers do, and says what is wrong: it cannot be reached, it is not behind the
 check, the proxy names another address, hides headers from the check, or passes cookies of Latchkey on (seen only where an open
-page repeats what it was sent). Run it from outside of the network too. Ends with 1 if users are not protected or cannot get in.
+page repeats what it was sent), and whether the sign-in page is there. It asks at / and at one path below /api/: rules
+for other paths in the proxy are not seen. Run it from outside of the network too. Ends with 1 if users are not protected or cannot get in.
 APPLICATION is a name or an id.`,
   json: '{"findings": [{"level": "ok", "warning" or "error", "says": …}]}',
   args: ['APPLICATION'],
@@ -101,7 +102,8 @@ APPLICATION is a name or an id.`,
         `${printableText(name)} is not behind a proxy. Name its site with: ${quoteCommand('application change', name)} --proxy https://wiki.example.com`,
       )
     const { checkSite } = await import('./site-check.js')
-    const findings = await checkSite(application, proxyOrigin, new URL(rooms.issuer).origin)
+    const asked = await checkSite(application, proxyOrigin, new URL(rooms.issuer).origin)
+    const findings = asked.map(({ level, says }) => ({ level: level === 'unreachable' ? 'error' : level, says }))
     const width = Math.max(...findings.map(({ level }) => level.length))
     const lines = findings.map(({ level, says }) => `${level.padEnd(width)}  ${printableText(says)}`)
     const code = findings.some(({ level }) => level === 'error') ? 1 : 0

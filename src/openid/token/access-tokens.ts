@@ -26,8 +26,6 @@ type Dependencies = {
   issuer: string
 }
 
-export type AccessTokens = ReturnType<typeof createAccessTokens>
-
 /**
  * Signed access tokens for one resource (RFC 9068). Whoever has the published keys can check them, and Latchkey itself accepts none: they
  * have other keys and another issuer than the tokens of sessions.
