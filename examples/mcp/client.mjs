@@ -21,11 +21,11 @@ const provider = {
   },
   ...(CLIENT_DOCUMENT && { clientMetadataUrl: CLIENT_DOCUMENT }),
   clientInformation: () => kept.client,
-  saveClientInformation: (client) => void (kept.client = client),
+  saveClientInformation: (client) => void Object.assign(kept, { client }),
   tokens: () => kept.tokens,
-  saveTokens: (tokens) => void (kept.tokens = tokens),
+  saveTokens: (tokens) => void Object.assign(kept, { tokens }),
   codeVerifier: () => kept.verifier,
-  saveCodeVerifier: (verifier) => void (kept.verifier = verifier),
+  saveCodeVerifier: (verifier) => void Object.assign(kept, { verifier }),
   redirectToAuthorization: (address) => console.log(`Open ${address.href}`),
 }
 

@@ -34,7 +34,8 @@ const toolsOf = ({ user, scopes }) => {
   return server
 }
 
-const server = createServer(async (request, response) => {
+/** @type {(request: import('node:http').IncomingMessage, response: import('node:http').ServerResponse) => Promise<void>} */
+const serve = async (request, response) => {
   try {
     const { goOn } = await guard.node(request, response)
     if (!goOn) return
@@ -46,5 +47,7 @@ const server = createServer(async (request, response) => {
     console.error(error)
     if (!response.headersSent) response.writeHead(500).end()
   }
-})
+}
+
+const server = createServer((request, response) => void serve(request, response))
 server.listen(Number(PORT), '127.0.0.1', () => console.log(`The MCP server is ready at ${RESOURCE}`))

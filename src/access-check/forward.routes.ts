@@ -175,16 +175,58 @@ const createSteps = ({ callers, config: { production } }: ForwardParts, hosts: H
       : hosts.answer(request, reply, { application, path, query }),
 })
 
+/** Judges a visitor of a protected application: by a token if there is one, and otherwise by the session. */
+const createVisit = (parts: ForwardParts, hosts: HostAnswers, { admit, claimsOf }: ReturnType<typeof createSteps>) => {
+  const { clock, metrics } = parts
+  const answerVisitor = createAnswers(parts, hosts)
+  const tokenVisitors = createTokenVisitors(parts)
+  const resourceVisitors = createResourceVisitors(parts)
+
+  return async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    application: ProtectedApplication,
+    asked: AskedRequest,
+  ) => {
+    const { raw, headers } = request
+    const { hasOwnCookie } = application
+    const authorizations = authorizationsIn(raw.rawHeaders)
+    const resource = resourceVisitors.resourceAt(asked.origin, asked.path)
+    const signed = resourceVisitors.isFor(asked.origin) ? signedTokenAmong(authorizations) : undefined
+    if (isOpen(application, asked, headers)) return admit(request, reply, nobody, signed !== undefined)
+    if (signed !== undefined) {
+      const entered = await resourceVisitors.judge(application, resource, signed)
+      if (isRefused(entered)) return answerProgram(reply, asked, entered, undefined)
+      return admit(request, reply, entered.identity, true)
+    }
+    const realmOfQuestion = () => (asksForToken(application, headers, tokenVisitors.isOn) ? asked.origin : undefined)
+    const token = tokenAmong(authorizations)
+    if (token) {
+      const visitor = { headers, network: clientNetwork(request) }
+      const entered = await tokenVisitors.judge(application, token, visitor)
+      if (isRefused(entered)) return answerProgram(reply, asked, entered, realmOfQuestion())
+      return admit(request, reply, entered.identity)
+    }
+    const claims = isForeignPart(headers) ? undefined : await claimsOf(request, application)
+    const refusal = claims ? entryRefusal(application, claims, clock.now()) : refuse('not_authenticated')
+    if (claims && !refusal) return admit(request, reply, [...identityOf(claims), ''])
+    if (!refusal) throw new Error('A visitor was neither admitted nor refused')
+    if (claims && refusal.refused !== 'not_authenticated') metrics?.countRefusedCheck(refusal.refused)
+    const isAsked = resource !== undefined && refusal.refused === 'not_authenticated'
+    const shown = isAsked ? { ...refusal, challenge: challengeOf(resource) } : refusal
+    return answerVisitor(request, reply, { asked, hasOwnCookie, realm: realmOfQuestion() }, shown)
+  }
+}
+
 export const forwardRoutes = (server: Server, parts: ForwardParts, hosts: HostAnswers) => {
-  const { protectedApplications, clock, log, metrics } = parts
+  const { protectedApplications, clock, log } = parts
   const { trustProxy } = parts.config
   const isProxy = createIsProxy(trustProxy)
   const isFirstOfReason = createOncePerWindow({ maxKeys: maxReasons, clock })
   const isFirstOfAddress = createOncePerWindow({ maxKeys: maxReasons, clock })
-  const answerVisitor = createAnswers(parts, hosts)
-  const { admit, claimsOf, answerAtHost } = createSteps(parts, hosts)
-  const tokenVisitors = createTokenVisitors(parts)
-  const resourceVisitors = createResourceVisitors(parts)
+  const steps = createSteps(parts, hosts)
+  const { answerAtHost } = steps
+  const judgeVisitor = createVisit(parts, hosts, steps)
 
   const warnOnce = (reason: string, details: object, message: string) => {
     if (isFirstOfReason(reason, logWindow)) log.warn(details, message)
@@ -231,38 +273,13 @@ export const forwardRoutes = (server: Server, parts: ForwardParts, hosts: HostAn
         if (isFirstOfAddress(asked.origin, logWindow)) log.warn({ requestId: request.id, address: asked.origin }, hint)
         return refuse('not_protected')
       }
-      const { hasOwnCookie } = application
       if (isOurPath(asked.path)) {
         // nginx hands no answer of a check on, so its file leads these addresses here.
         const hint = 'lead /.latchkey/ of this host to Latchkey: this proxy hands no answer of a check on'
         if (asked.isByNginx) warnOnce('own path', { requestId: request.id, address: asked.origin }, hint)
         return answerAtHost(request, reply, application, asked)
       }
-      const authorizations = authorizationsIn(raw.rawHeaders)
-      const resource = resourceVisitors.resourceAt(asked.origin, asked.path)
-      const signed = resourceVisitors.isFor(asked.origin) ? signedTokenAmong(authorizations) : undefined
-      if (isOpen(application, asked, headers)) return admit(request, reply, nobody, signed !== undefined)
-      if (signed !== undefined) {
-        const entered = await resourceVisitors.judge(application, resource, signed)
-        if (isRefused(entered)) return answerProgram(reply, asked, entered, undefined)
-        return admit(request, reply, entered.identity, true)
-      }
-      const realmOfQuestion = () => (asksForToken(application, headers, tokenVisitors.isOn) ? asked.origin : undefined)
-      const token = tokenAmong(authorizations)
-      if (token) {
-        const visitor = { headers, network: clientNetwork(request) }
-        const entered = await tokenVisitors.judge(application, token, visitor)
-        if (isRefused(entered)) return answerProgram(reply, asked, entered, realmOfQuestion())
-        return admit(request, reply, entered.identity)
-      }
-      const claims = isForeignPart(headers) ? undefined : await claimsOf(request, application)
-      const refusal = claims ? entryRefusal(application, claims, clock.now()) : refuse('not_authenticated')
-      if (claims && !refusal) return admit(request, reply, [...identityOf(claims), ''])
-      if (!refusal) throw new Error('A visitor was neither admitted nor refused')
-      if (claims && refusal.refused !== 'not_authenticated') metrics?.countRefusedCheck(refusal.refused)
-      const isAsked = resource !== undefined && refusal.refused === 'not_authenticated'
-      const shown = isAsked ? { ...refusal, challenge: challengeOf(resource) } : refusal
-      return answerVisitor(request, reply, { asked, hasOwnCookie, realm: realmOfQuestion() }, shown)
+      return judgeVisitor(request, reply, application, asked)
     },
   })
 }

@@ -116,7 +116,7 @@ describe('a native program with offline_access', () => {
 
 describe('where a native program may be sent back to', () => {
   const nextOf = async (redirectUri: string) => {
-    const tab = await latchkey.browser()
+    const tab = latchkey.browser()
     const { parameters } = await phone.client.request({ redirect_uri: redirectUri })
     const answer = await tab.post('/api/auth/authorization', { parameters: parameters.toString() })
     return answer.status === 200 ? (answer.body as { next: string }).next : (answer.body as { code: string }).code

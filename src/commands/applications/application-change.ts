@@ -109,7 +109,7 @@ With --proxy, the proxy in front of the application asks Latchkey about each req
 ${optionsHelp}
   --public             a page in the browser that has no server to keep a secret
   --native             a program on the user's machine, which always asks the user. --redirect is http://127.0.0.1/callback
-                       (any port) or com.example.app:/callback
+                       or http://localhost/callback (any port), a claimed https link, or com.example.app:/callback
   --for PROGRAM        grafana, gitea (also Forgejo) or nextcloud: Latchkey knows its settings, and its addresses below --home
   --for PROXY          caddy, nginx, traefik or haproxy: prints the lines for the proxy in front of the site of --proxy`,
   json: '{"id": …, "secret": … or null, "issuer": …}',
