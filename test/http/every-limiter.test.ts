@@ -36,7 +36,7 @@ beforeAll(async () => {
   // The counters are in the database, where the test can see and fill them.
   const counters = { REDIS_URL: '', METRICS_PORT: String(port) }
   const settings = { ADMIN_GROUP: 'admins', MAIL_SIGN_IN: 'on', SERVICE_KEYS_FILE, ...counters }
-  latchkey = await startLatchkey({ settings })
+  latchkey = await startLatchkey({ settings: { ...settings, CLIENT_DOCUMENTS: '127.0.0.1' } })
 })
 afterAll(async () => {
   await latchkey.stop()
