@@ -160,6 +160,9 @@ create table sessions (
   -- The application whose device or program has this session. Nobody has tokens of such a session but the application its own. No
   -- foreign key: `end_session_of_device` ends the session.
   application_id text,
+  -- The public key of the device that the session is bound to (the 65 bytes of a P-256 point). Only a proof by this key gives tokens.
+  bound_key bytea,
+  bound_at timestamptz,
 
   ip text not null,
   user_agent text not null,

@@ -89,6 +89,14 @@ const claimsFrom = (row: HostSessionRow, issuer: string, now: Date): AccessClaim
   groups: row.groups,
 })
 
+const sessionFrom = (row: HostSessionRow, issuer: string, now: Date): HostSession => ({
+  id: row.id,
+  sid: row.sid,
+  userId: row.user_id,
+  claims: claimsFrom(row, issuer, now),
+  endsAt: row.expires_at.getTime(),
+})
+
 type Needed = SessionLimits & {
   database: Database
   clock: Clock
@@ -180,13 +188,7 @@ export const createHostSessions = (needed: Needed) => {
     const moments = { live: liveNow({ clock, lifetimes }), clockOffset: clock.offset() }
     const asked = { hash, origin: host.proxyOrigin, applicationId: host.id }
     const [row] = await store.selectByHash(database, asked, moments)
-    const session = row && {
-      id: row.id,
-      sid: row.sid,
-      userId: row.user_id,
-      claims: claimsFrom(row, publicUrl, now),
-      endsAt: row.expires_at.getTime(),
-    }
+    const session = row && sessionFrom(row, publicUrl, now)
     const found = { session, readAt: now.getTime(), askedAt: now.getTime() }
     known.set(key, found)
     return found

@@ -67,10 +67,8 @@ const isPage = ({ headers, method }: FastifyRequest) =>
   (headers['sec-fetch-dest'] ?? 'document') === 'document' &&
   headers['sec-purpose'] === undefined
 
-/** The answers at `/.latchkey/` of a protected host. Where our own cookies arrive, only the sign-out is there. */
-const createHostAnswers = ({ hostSessions, clock, config }: HostParts, { sendHostPage, signOut }: Outside) => {
-  const { publicUrl } = config
-
+/** What the cookie of a host says. */
+const createReading = ({ hostSessions, clock }: HostParts) => {
   /** The session of the host's own cookie. */
   const sessionOf = (request: FastifyRequest, application: ProtectedApplication) => {
     const isEnough = (claims: AccessClaims) => entryRefusal(application, claims, clock.now()) === undefined
@@ -79,6 +77,16 @@ const createHostAnswers = ({ hostSessions, clock, config }: HostParts, { sendHos
 
   const others = (request: FastifyRequest, application: ProtectedApplication) =>
     hostSessions.ofOtherPorts(sessionCookie.read(request.headers.cookie), application)
+
+  return { sessionOf, others }
+}
+
+/** The answers at `/.latchkey/` of a protected host. Where our own cookies arrive, only the sign-out is there. */
+const createHostAnswers = (parts: HostParts, { sendHostPage, signOut }: Outside) => {
+  const { hostSessions, clock } = parts
+  const { publicUrl } = parts.config
+
+  const { sessionOf, others } = createReading(parts)
 
   /** Leads to the sign-in on our host, which leads back. */
   const begin = (request: FastifyRequest, reply: FastifyReply, returnTo: string, failedAt?: number) => {

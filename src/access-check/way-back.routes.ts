@@ -7,7 +7,8 @@ import type { Cookies } from '../http/cookies.js'
 import { clientOf } from '../http/request-origin.js'
 import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
-import type { Callers } from '../sessions/callers.js'
+import type { Metrics } from '../platform/metrics/metrics.js'
+import { type Callers, mustComeAgain } from '../sessions/callers.js'
 import type { ReserveRotation } from '../sessions/guards.js'
 import type { Rotations } from '../sessions/rotation.js'
 import { countReturn } from './return-counts.js'
@@ -18,6 +19,7 @@ export type WayBackParts = {
   protectedApplications: Pick<ProtectedApplications, 'find'>
   rotate: Rotations
   reserveRotation: ReserveRotation
+  metrics: Pick<Metrics, 'countBoundSession'> | undefined
   config: { publicUrl: string; afterSignIn: string }
 }
 
@@ -39,7 +41,7 @@ const isPage = ({ headers }: FastifyRequest) =>
  * good.
  */
 const createRenewal =
-  ({ callers, cookies, rotate, reserveRotation }: WayBackParts) =>
+  ({ callers, cookies, rotate, reserveRotation, metrics }: WayBackParts) =>
   async (request: FastifyRequest, reply: FastifyReply, always = false) => {
     if (!always && callers.find(request)) return true
     const refreshToken = cookies.hasDoubledSessionCookie(request) ? undefined : callers.refreshableTokenOf(request)
@@ -47,7 +49,11 @@ const createRenewal =
     // As at `refresh`, every exchange counts, whatever its outcome.
     if (!(await reserveRotation(request)).granted) return false
     const rotated = await rotate(refreshToken, clientOf(request), 'browser')
-    if (isRefused(rotated)) return false
+    if (isRefused(rotated)) {
+      // Its user is not led to the sign-in page while the browser could only not get the tokens for the moment.
+      const waits = rotated.refused === 'unproven' && mustComeAgain(request, rotated.sessionId, metrics)
+      return waits && refuse('unavailable', { retryAfter: 1 })
+    }
     cookies.renewSession(reply, rotated.issued)
     return true
   }
@@ -119,7 +125,9 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
       const address = readAddress(request, 'returnTo')
       if (address === undefined) return reply.redirect(afterSignIn)
       const query = encodeURIComponent(address)
-      const path = (await renew(request, reply)) ? `/api/auth/return?to=${query}` : `/login?returnTo=${query}`
+      const renewed = await renew(request, reply)
+      if (typeof renewed === 'object') return renewed
+      const path = renewed ? `/api/auth/return?to=${query}` : `/login?returnTo=${query}`
       return reply.redirect(`${publicUrl}${path}`)
     },
   })

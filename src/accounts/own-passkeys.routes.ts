@@ -3,6 +3,7 @@ import { longestPasskeyName } from '../contract/name-lengths.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { PasskeyCreationOptions, PasskeyCredential } from '../contract/passkeys.js'
 import { NoContent, Passkey, PasskeyAdded } from '../contract/schemas.js'
+import { amrOfProof } from '../contract/second-factors.js'
 import { clientDataOf, sessionBinding } from '../factors/passkey-ceremonies.js'
 import { type NewPasskey, passkeyName } from '../factors/passkeys.js'
 import { clientOf } from '../http/request-origin.js'
@@ -50,14 +51,17 @@ const optionsAtSignIn = async ({ enrolments, passkeyCeremonies }: App, token: st
   return passkeyCeremonies.registrationOptions(user, sessionBinding({ userId: user.id, sessionId: pending.id }))
 }
 
+/** The user has just used the new passkey, so the session has it as a proof from now on. */
 const addPasskey = async (app: App, context: CallerContext, { credential, sealedChallenge, names }: CreatedPasskey) => {
   const binding = sessionBinding(context.caller)
   const newPasskey = await app.passkeyCeremonies.verifyNew({ credential, sealedChallenge, binding })
   if (isRefused(newPasskey)) return newPasskey
-  const added = await app.accountChanges.byCaller(context, 'passkey_added', (sql, user) =>
-    addTo(app, { newPasskey, names }, sql, user),
-  )
-  return isRefused(added) ? added : added.result
+  return app.accountChanges.byCaller(context, ['passkey_added', 'stepped_up'], async (sql, user) => {
+    const added = await addTo(app, { newPasskey, names }, sql, user)
+    if (isRefused(added)) return added
+    const stepped_up = { proven: amrOfProof('passkey'), event: { reason: 'passkey' } }
+    return { result: added.result, changes: { ...added.changes, stepped_up } }
+  })
 }
 
 /** Adds the first factor of an account, and finishes the sign-in that cannot go on without one. */
@@ -108,7 +112,7 @@ const clearsCeremony = { 'Set-Cookie': 'Clears passkey_…, which bound the chal
 
 /** Passkeys are added with a fresh session, or at a sign-in that cannot go on without a factor. */
 const addPasskeyRoutes = (server: Server, app: App) => {
-  const { guards, ceremonyCookies, callers, enrolling, cookies, signInCookies } = app
+  const { guards, ceremonyCookies, callers, cookies, enrolling, signInCookies } = app
 
   route(server, 'POST /api/auth/passkeys/options', {
     guard: guards.enrol,
@@ -141,7 +145,7 @@ const addPasskeyRoutes = (server: Server, app: App) => {
     refuses: [...enrolRefusals, 'bad_request', 'passkey_rejected', 'too_many_passkeys'],
     refusalHeaders: { 401: clearsCeremony, 403: clearsCeremony, 409: clearsCeremony },
     answers: {
-      201: withHeaders(PasskeyAdded, { 'Set-Cookie': 'After `next: "enrolment"`: access_token and refresh_token' }),
+      201: withHeaders(PasskeyAdded, { 'Set-Cookie': 'New access_token and refresh_token' }),
     },
     handle: async ({ body: { credential, name: typedName }, request, reply }) => {
       const sealedChallenge = ceremonyCookies.take(request, reply, clientDataOf(credential)?.challenge)
@@ -149,10 +153,14 @@ const addPasskeyRoutes = (server: Server, app: App) => {
       const { userAgent, language = 'en' } = clientOf(request)
       const names = { typed: typedName, device: deviceIn(language, userAgent) }
       const created = { credential, sealedChallenge, names }
-      if ('caller' in enroller) return addPasskey(app, callers.contextOf(request), created)
+      if ('caller' in enroller) {
+        const added = await addPasskey(app, callers.contextOf(request), created)
+        if (isRefused(added)) return added
+        if (added.issued) cookies.renewSession(reply, added.issued)
+        return added.result
+      }
       const finished = await addAtSignIn(app, created, enroller.challenge, signInCookies.browserOf(request))
-      if (!isRefused(finished))
-        return sendContinuedSignIn(reply, { cookies, signInCookies }, finished.outcome, finished.added)
+      if (!isRefused(finished)) return sendContinuedSignIn(reply, app, finished.outcome, finished.added)
       signInCookies.clearChallengeIfOver(reply, finished)
       return finished
     },

@@ -37,6 +37,8 @@ export type MailValues = {
   'new-device': { username: string }
   'device-trusted': { username: string }
   'session-stolen': { username: string }
+  /** Somebody has sent the cookies of a bound session without the key of its device. */
+  'device-proofs-refused': { username: string }
   /** The right password was entered, and the second step was not finished. */
   'sign-in-unfinished': { username: string }
   'totp-added': { username: string } & UndoLink
@@ -128,6 +130,7 @@ export const mailForms = {
   'no-mail-sign-in': mail('visitor', 'happened', 'asker', 'advice', 'help'),
   'new-device': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
   'device-trusted': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
+  'device-proofs-refused': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
   'session-stolen': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
   'sign-in-unfinished': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
   'wrong-codes': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),

@@ -123,9 +123,10 @@ const openService = async (given: Config, options: Options) => {
   const http = openHttp(config, platform, rooms)
   const { production, publicUrl, trustProxy, developmentHosts } = config
   const allowedOrigins = createAllowedOrigins(config.allowedOrigins)
-  const { tokens, protectedApplications, resourcesAtHosts } = rooms
+  const { tokens, protectedApplications, resourcesAtHosts, boundSessions } = rooms
   const forward = { protectedApplications, resourcesAtHosts, isProxy: createIsProxy(trustProxy), clock }
-  const fastLane = createFastLane({ tokens, production, allowedOrigins, forward, onAnswer: metrics?.countRequest })
+  const onAnswer = metrics?.countRequest
+  const fastLane = createFastLane({ tokens, production, allowedOrigins, forward, boundSessions, onAnswer })
   const serverOptions = { log, production, publicUrl, allowedOrigins, trustProxy, developmentHosts, fastLane }
   const { server, state: drainState, answerUnknown, drain } = createServer({ ...serverOptions, schemaCompilers })
   server.addHook('onRequest', gate.waitForStart)

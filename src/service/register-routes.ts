@@ -43,6 +43,7 @@ import { inviteRoutes } from '../registration/invitations.routes.js'
 import { registerRoutes } from '../registration/register.routes.js'
 import { setupRoutes } from '../registration/setup.routes.js'
 import { verifyEmailRoutes } from '../registration/verify-email.routes.js'
+import { boundRoutes } from '../sessions/bound.routes.js'
 import { sessionsRoutes } from '../sessions/own-sessions.routes.js'
 import {
   csrfTokenRoutes,
@@ -87,6 +88,7 @@ const registerFactorFlows = (server: Server, app: App) => {
 /** Flows of a session that has begun. */
 const registerSessionFlows = (server: Server, app: App) => {
   refreshRoutes(server, app)
+  boundRoutes(server, app)
   logoutRoutes(server, app)
   stepUpRoutes(server, app)
   sessionsRoutes(server, app)
@@ -147,6 +149,7 @@ const installationOf = ({ config, ...app }: App) => ({
   usernames: config.usernames,
   secondFactor: config.secondFactor,
   mailSignIn: config.mailSignIn === 'on',
+  boundSessions: app.boundSessions.isOffered,
   mailIsOff: config.mailIsOff,
   afterSignIn: config.afterSignIn,
   allowedOrigins: config.allowedOrigins,

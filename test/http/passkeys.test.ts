@@ -102,7 +102,11 @@ describe('a passkey', () => {
     expect((await first.get('/api/auth/verify?factors=2&fresh=10m')).status).toBe(204)
     // A synced one: its counter is 0 in both.
     expect((await signInWith(second, passkey)).status).toBe(200)
-    expect((await sessionsOf('bea')).map(({ methods }) => methods)).toEqual([['pwd'], ['passkey'], ['passkey']])
+    expect((await sessionsOf('bea')).map(({ methods }) => methods)).toEqual([
+      ['pwd', 'passkey'],
+      ['passkey'],
+      ['passkey'],
+    ])
     expect(await passkeysOf(tab)).toMatchObject([{ lastUsedAt: expect.any(String), synced: true }])
     expect(await eventsOf('bea')).toContain('signed_in passkey')
   })

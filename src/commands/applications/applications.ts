@@ -89,9 +89,9 @@ export const applicationCheck = command({
 
 Asks the site of --proxy from this machine, as strangers do, and says what is wrong: it cannot be reached, it is not behind the
 check, the proxy names another address, hides headers from the check, or passes cookies of Latchkey on (seen only where an open
-page repeats what it was sent), and whether the sign-in page is there. It asks at / and at one path below /api/: rules
-for other paths in the proxy are not seen. Run it from outside of the network too. Ends with 1 if users are not protected or cannot get in.
-APPLICATION is a name or an id.`,
+page repeats what it was sent), and whether the sign-in page is there. It asks at / and at one path below /api/: rules for other
+paths in the proxy are not seen. Run it from outside of the network too. Ends with 1 if users are not protected or cannot get
+in. APPLICATION is a name or an id.`,
   json: '{"findings": [{"level": "ok", "warning" or "error", "says": …}]}',
   args: ['APPLICATION'],
   run: async (rooms, { args: [named] }) => {
