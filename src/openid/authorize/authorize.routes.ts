@@ -39,10 +39,8 @@ const countNewRequest = async (
   return totalExcess && (() => ceilings.answerExcess(reply, total, totalExcess))
 }
 
-/** The page that applications send their users to, and its own API. */
-export const openidAuthorizeRoutes = (server: Server, app: App, pages: ProtocolPages) => {
-  const { guards, callers, cookies, limits, countedRequests, openidProvider } = app
-
+/** What is read of the browser that brings a request. */
+const createVisitors = ({ callers, cookies, countedRequests }: App) => {
   const browserOf = (request: FastifyRequest) => {
     const value = cookies.read(request, cookieName) ?? ''
     return cookieShape.test(value) ? value : undefined
@@ -67,6 +65,13 @@ export const openidAuthorizeRoutes = (server: Server, app: App, pages: ProtocolP
       origin: clientOf(request),
     }
   }
+  return { browserOf, visitorOf }
+}
+
+/** The page that applications send their users to, and its own API. */
+export const openidAuthorizeRoutes = (server: Server, app: App, pages: ProtocolPages) => {
+  const { guards, cookies, limits, openidProvider } = app
+  const { browserOf, visitorOf } = createVisitors(app)
 
   // A navigation from another site brings no Strict cookie. So the page comes first, and asks from our own origin.
   addPageRoutes(server, '/api/auth/authorize', app, pages, pages.protocolPage('authorize'))
