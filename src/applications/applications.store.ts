@@ -39,6 +39,12 @@ export const selectIcons = (sql: Sql) =>
     "select application_id as id, left(encode(sha256(png), 'hex'), 16) as version from application_icons",
   )
 
+export const selectIconVersion = (sql: Sql, applicationId: string) =>
+  sql.query<{ version: string }>(
+    "select left(encode(sha256(png), 'hex'), 16) as version from application_icons where application_id = $1",
+    [applicationId],
+  )
+
 export const selectIcon = (sql: Sql, applicationId: string) =>
   sql.query<{ png: Buffer }>('select png from application_icons where application_id = $1', [applicationId])
 
@@ -60,6 +66,9 @@ export const selectAll = (sql: Sql) => select(sql, 'order by lower(name)')
 
 /** Locks the application: no other command changes it before the transaction ends. New codes and tokens can still refer to it. */
 export const lockById = (sql: Sql, id: string) => select(sql, 'where id = $1 for no key update', [id])
+
+/** The same for all of them. */
+export const lockAll = (sql: Sql) => select(sql, `where kind <> 'document' order by id for no key update`)
 
 /** No row if another application has the name. */
 export const insert = (sql: Sql, application: Application) => {

@@ -14,6 +14,8 @@ export const backupTables: Readonly<Record<string, BackedUpTable | LeftOutTable>
   application_changes: { leftOut: 'every instance reads the applications again when it starts' },
   schema_migrations: { leftOut: 'the header has it' },
   content: {},
+  stored_settings: {},
+  configuration_files: { leftOut: 'the next start applies the file again' },
   groups: {},
   users: {},
   reserved_usernames: {},

@@ -10,6 +10,8 @@ import {
   applicationShow,
 } from './applications/applications.js'
 import { type Command, type CommandContext, OutputFailure, print, UsageFault } from './command.js'
+import { apply } from './configuration/apply.js'
+import { exportConfiguration } from './configuration/export.js'
 import { doctor } from './doctor/doctor.js'
 import { fieldsList, fieldsPurge, fieldsTypes } from './fields.js'
 import { groupAdd, groupDelete, groupList, groupMembers, userGroups } from './groups.js'
@@ -28,6 +30,7 @@ import { webhooksList, webhooksRetry } from './operations/webhooks.js'
 import { resourceAdd, resourceChange, resourceDelete, resourceList, resourceShow } from './resources/resources.js'
 import { migrate } from './serving/migrate.js'
 import { serve } from './serving/serve.js'
+import { printableJson } from './terminal/printing.js'
 import { inviteCommand } from './users/invite.js'
 import { setupLink } from './users/setup-link.js'
 import { userAdd } from './users/user-add.js'
@@ -101,6 +104,8 @@ const commands: Readonly<Record<string, Command>> = {
   'resource show': resourceShow,
   'resource change': resourceChange,
   'resource delete': resourceDelete,
+  apply,
+  export: exportConfiguration,
   'fields list': fieldsList,
   'fields types': fieldsTypes,
   'fields purge': fieldsPurge,
@@ -132,10 +137,23 @@ const generalHelp = () => `Latchkey, a self-hosted authentication service.
 
 ${summaries().join('\n')}
 
-latchkey COMMAND --help explains a command, latchkey --version prints the version.
+latchkey COMMAND --help explains a command, latchkey help --json describes all of them, latchkey --version prints the version.
 Settings are environment variables, or lines of a .env file with LATCHKEY_ before the name: see docs/configuration.md.`
 
 const asksForHelp = (arg: string) => arg === '--help' || arg === '-h'
+
+/** What programs and agents need to know of each command. */
+const describeCommands = () => ({
+  exitCodes: { 0: 'done', 1: 'refused or failed', 2: 'used wrongly', 3: 'apply --plan: something would change' },
+  commands: Object.entries(commands).map(([name, { summary, help, args, options, json }]) => ({
+    name,
+    summary,
+    arguments: args.map((each) => ({ name: each.replaceAll(/[[\]]/g, ''), required: !each.startsWith('[') })),
+    options: Object.entries(options).map(([option, { type, multiple = false }]) => ({ name: option, type, multiple })),
+    json: typeof json === 'string' ? json : 'inHelp' in json ? json.inHelp : null,
+    help,
+  })),
+})
 
 /** The command that the first arguments name. */
 const findCommand = (args: readonly string[]) =>
@@ -146,7 +164,7 @@ const runWithoutCommand = async (args: readonly string[], { stdout, stderr }: Co
   const [first = ''] = args
   const words = args.filter((arg) => !arg.startsWith('-'))
   if (asksForHelp(first) || first === 'help') {
-    await print(stdout, generalHelp())
+    await print(stdout, args.includes('--json') ? printableJson(describeCommands()) : generalHelp())
     return 0
   }
   if (first === '--version' || first === 'version') {

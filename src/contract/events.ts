@@ -128,6 +128,11 @@ const operatorEventKinds = [
   'resource_changed',
   'resource_deleted',
   'application_refused',
+  'setting_changed',
+  'configuration_owned',
+  'configuration_released',
+  'configuration_applied',
+  'configuration_refused',
   'users_imported',
   'users_exported',
   'user_viewed',
@@ -279,5 +284,6 @@ export const mailNames = [
   'account-restored',
   'email-withdrawn',
   'account-deleted',
+  'configuration-changed',
 ] as const
 export type MailName = (typeof mailNames)[number]

@@ -201,6 +201,9 @@ type DetailedRefusal = Refused<RefusalCode> & {
   message?: string
   retryAfter?: number
   freeFrom?: Date
+  /** What is wrong with a value of an application or a setting, and the value. */
+  fault?: string
+  value?: string
 } & Partial<PasswordRejected> &
   Partial<FreshSignInRequired> &
   Partial<InvalidFields>
@@ -215,7 +218,7 @@ const refusalsWithRequestId: readonly RefusalCode[] = [
 
 /** A failure on our side has the id of the request, which leads to its lines in the log. */
 export const bodyOf = (
-  { refused, message, errors, ids, methods, retryAfter, freeFrom, fields }: DetailedRefusal,
+  { refused, message, errors, ids, methods, retryAfter, freeFrom, fields, fault, value }: DetailedRefusal,
   requestId?: string,
 ) => {
   const { status, error, message: defaultMessage } = refusals[refused]
@@ -224,6 +227,8 @@ export const bodyOf = (
     return { ...body, requestId }
   if (methods) return { ...body, methods }
   if (fields) return { ...body, fields }
+  if (refused === 'invalid_configuration')
+    return { ...body, fault: fault ?? 'bad_value', ...(value !== undefined && { value }) }
   // Other refusals say it in their header only.
   if (refused === 'too_many_mails' && retryAfter !== undefined) return { ...body, retryAfter }
   if (freeFrom) return { ...body, freeFrom: freeFrom.toISOString() }

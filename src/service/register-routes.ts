@@ -30,6 +30,7 @@ import { apiDocumentRoutes } from '../pages/api-document.routes.js'
 import { devMailboxRoutes } from '../pages/dev-mailbox.routes.js'
 import { contentRoutes, csrfExampleRoutes } from '../pages/example.routes.js'
 import { healthRoutes } from '../pages/health.routes.js'
+import { llmsRoutes } from '../pages/llms.routes.js'
 import { withOwnTexts } from '../pages/own-page-words.js'
 import { pagesRoutes } from '../pages/pages.routes.js'
 import { brandMark } from '../pages/shell.js'
@@ -124,20 +125,31 @@ const registerRegistrationFlows = (server: Server, app: App) => {
   verifyEmailRoutes(server, app)
 }
 
-/** Signing in with a mailed code or link. Without MAIL_SIGN_IN these routes do not exist; where mail is off, the first one says so. */
+/** Signing in with a mailed code or link. While it is off, the answers are those of addresses that do not exist. */
 const registerMailLogin = (server: Server, app: App) => {
-  const { mailSignIn, mailIsOff } = app.config
-  if (mailSignIn === 'on' || mailIsOff) askForMailRoutes(server, app)
-  if (mailSignIn !== 'on') return
+  askForMailRoutes(server, app)
   mailLoginRoutes(server, app)
   mailRegistrationRoutes(server, app)
   enrolmentPasswordRoutes(server, app)
 }
 
+/** What pages show of the settings that can change: the same object until they do. */
+const createLivePageSettings = ({ liveSettings }: App) => {
+  let seen = liveSettings.now()
+  const shown = () => ({ ...seen, mailSignIn: seen.mailSignIn === 'on' })
+  let made = shown()
+  return () => {
+    if (seen === liveSettings.now()) return made
+    seen = liveSettings.now()
+    made = shown()
+    return made
+  }
+}
+
 type Pages = ReturnType<typeof pagesRoutes>
 
 /** The facts about this installation that the pages show. */
-const installationOf = ({ config, ...app }: App) => ({
+const installationOf = (app: App, { config } = app) => ({
   theme: themeOf(config, app.design),
   providers: Object.values(app.providers).map(({ id, name }) => ({
     id,
@@ -145,10 +157,8 @@ const installationOf = ({ config, ...app }: App) => ({
     path: signInPath(id),
     logo: config.providers[id]?.logoUrl,
   })),
-  registration: config.registration,
+  live: createLivePageSettings(app),
   usernames: config.usernames,
-  secondFactor: config.secondFactor,
-  mailSignIn: config.mailSignIn === 'on',
   boundSessions: app.boundSessions.isOffered,
   mailIsOff: config.mailIsOff,
   afterSignIn: config.afterSignIn,
@@ -206,7 +216,10 @@ export const registerAllRoutes = async (server: Server, app: App) => {
     publicUrl: config.publicUrl,
     ...installationOf(app),
   })
-  if (!config.production) await registerPreview(server, app, pages)
+  if (!config.production) {
+    await registerPreview(server, app, pages)
+    llmsRoutes(server, routes.list)
+  }
   openidEndSessionRoutes(server, app, pages, (sessions, client) => signOutHere(app, sessions, client))
   openidAuthorizeRoutes(server, app, pages)
   openidDeviceRoutes(server, app, pages)

@@ -53,6 +53,8 @@ export const writableTables: readonly string[] = [
   'setup_tokens',
   'administrators_group',
   'personal_tokens',
+  'stored_settings',
+  'configuration_files',
 ]
 export const readableTables: readonly string[] = ['content', 'schema_migrations', 'application_changes']
 /** They have no rows of their own, so they are in no backup. */

@@ -1,6 +1,7 @@
 import type { Keys } from '../keys/open-keys.js'
 import type { Platform } from '../platform/platform.js'
 import type { Config } from '../settings/config.js'
+import type { LiveSettingsReader } from '../settings/live-settings.js'
 import { createAdministrators } from './administrators.js'
 import { createBoundSessions } from './bound-sessions.js'
 import { createEndedSessions, type FollowApplications } from './ended-sessions.js'
@@ -14,7 +15,15 @@ export type SessionsRoom = ReturnType<typeof openSessions>
 
 export const openSessions = (
   config: Config,
-  { database, ungatedDatabase, clock, log, metrics, secrets }: Platform & { secrets: readonly string[] },
+  {
+    database,
+    ungatedDatabase,
+    clock,
+    log,
+    metrics,
+    secrets,
+    liveSettings,
+  }: Platform & { secrets: readonly string[]; liveSettings: LiveSettingsReader },
   { keysFor, loadedKeys }: Keys,
   changeByOldToken: ChangeByOldToken,
   followApplications: FollowApplications,
@@ -30,7 +39,7 @@ export const openSessions = (
   })
   const { lifetimes, refreshGrace, renewGrace } = config
   const tools = { database, tokens, clock, lifetimes, graces: { refreshGrace, renewGrace }, onEnded: endedSessions.add }
-  const sessions = createSessions(tools, config.secondFactor)
+  const sessions = createSessions(tools, () => liveSettings.now().secondFactor === 'required')
   const onRotation = metrics?.countRefresh ?? (() => undefined)
   const rotations = createRotations(tools, { endSession: sessions.end, changeByOldToken, endedSessions, onRotation })
   const { rotate, bindSession } = rotations

@@ -145,7 +145,7 @@ describe('a host that gets none of our cookies', () => {
     expect([await statusOf(of), await statusOf(of, { host: other })]).toEqual([200, 302])
     await visit(of, { uri: '/.latchkey/sign-out' })
     expect(cookieNames(of)).toEqual([])
-    await applicationChangesOf(latchkey).delete(id, operator, true)
+    await applicationChangesOf(latchkey).delete(id, operator, { evenIfUsed: true })
   })
 
   it('answers a program in words, and leads a visitor without the group to our page', async () => {

@@ -307,7 +307,7 @@ describe('the session of a program for a resource', () => {
     })
     const tab = await latchkey.signedUp('gone')
     await other.answer(tab, await other.ask(tab, forWiki), 'continue')
-    await applicationChangesOf(latchkey).delete(other.application.id, operator, true)
+    await applicationChangesOf(latchkey).delete(other.application.id, operator, { evenIfUsed: true })
     expect(await own(tab)).toEqual([])
     const tokens = await tokensFor(tab)
     await latchkey.app.rooms.operatorChanges.disable({ userId: await idOf(tab), client: operator })

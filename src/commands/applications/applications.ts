@@ -13,7 +13,7 @@ const applicationTable = (applications: readonly Application[]) =>
 export const applicationList = command({
   summary: 'List the applications that sign their users in here',
   help: `latchkey application list [--json]`,
-  json: 'one JSON object on each line, for programs',
+  json: 'one JSON object on each line: {"id", "name", "home", "kind", "redirectAddresses", "access", "groups", "setByFile"?, …}',
   run: async ({ applications }) => {
     const none = 'There are no applications. Add one with: latchkey application add'
     return listOf(await applications.list(), { asTable: applicationTable, none })
@@ -52,6 +52,7 @@ const fieldRows: Record<keyof Application, (application: Application, issuer: st
   tokens: ({ proxyOrigin, tokens }) =>
     proxyOrigin === undefined ? [] : [['personal tokens', tokens ? 'taken' : 'not taken']],
   createdAt: ({ createdAt }) => [['created', createdAt.toISOString()]],
+  setByFile: ({ setByFile }) => (setByFile === undefined ? [] : [['set by', setByFile]]),
 }
 
 const fieldsOf = (application: Application, issuer: string) =>
@@ -67,6 +68,7 @@ export const applicationShow = command({
 APPLICATION is a name or an id. The last 20 different errors of an application are kept, with a fixed share for each kind of
 error. A request that ended normally without a sign-in (a user cancelled, or was not signed in) is counted separately, not as an
 error.`,
+  json: 'the application, and {"issuer", "secrets": [{"id", "createdAt"}], "errors": [{"kind", "message", "count", "seenAt"}], "normalEnds": […]}',
   args: ['APPLICATION'],
   run: async (rooms, { args: [named] }) => {
     const application = await requireApplication(rooms, named)
@@ -119,12 +121,12 @@ Its codes, tokens and consents are deleted with it, and its address gets no logo
 signed-in users is deleted only with --yes. APPLICATION is a name or an id.
 
   --yes     delete it although it has signed-in users`,
+  json: '{"id", "name", "deleted"}',
   args: ['APPLICATION'],
   options: { yes: { type: 'boolean' } },
   run: async (rooms, { args: [named], values, operator }) => {
     const { id, name } = await requireApplication(rooms, named)
-    const alsoIfUsed = values.yes ?? false
-    throwIfRefused(await rooms.applicationChanges.delete(id, operator, alsoIfUsed), name)
+    throwIfRefused(await rooms.applicationChanges.delete(id, operator, { evenIfUsed: values.yes ?? false }), name)
     return { json: { id, name, deleted: true }, text: `Deleted ${printableText(name)}.` }
   },
 })

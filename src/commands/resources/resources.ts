@@ -140,6 +140,7 @@ export const resourceShow = command({
   help: `latchkey resource show RESOURCE [--json]
 
 RESOURCE is a name, an address or an id.`,
+  json: '{"id", "address", "name", "scopes", "access", "groups", "algorithm", "createdAt", "issuer"}',
   args: ['RESOURCE'],
   run: async (rooms, { args: [named] }) => {
     const resource = await requireResource(rooms, named)
@@ -172,6 +173,7 @@ be changed: it is in tokens and in the settings of programs.
 
   --name NAME          another name
 ${optionsHelp}`,
+  json: '{"id", "address", "name", "scopes", "access", "groups", "algorithm", "createdAt", "changed"}',
   args: ['RESOURCE'],
   options: resourceOptions,
   read: ({ values }) => {
@@ -197,6 +199,7 @@ export const resourceDelete = command({
 The sessions of programs for it end with it. RESOURCE is a name, an address or an id.
 
   --yes     needed: without it, changes nothing`,
+  json: '{"id", "name", "deleted"}',
   args: ['RESOURCE'],
   options: { yes: { type: 'boolean' } },
   run: async (rooms, { args: [named], values, operator }) => {

@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline'
 import { undoLifetime } from '../../account-changes/undos.js'
 import { isRefused } from '../../contract/outcome.js'
 import type { FieldFaultId, ProfileFieldChanges, ProfileFieldDefinition } from '../../contract/profile-fields.js'
@@ -20,6 +19,7 @@ import {
   throwIfDeleted,
   UsageFault,
 } from '../command.js'
+import { ask } from '../terminal/ask.js'
 import { printableText, quoteCommand } from '../terminal/printing.js'
 
 const sentences: Readonly<Record<FieldFaultId, string>> = {
@@ -68,6 +68,7 @@ Sets fields of PROFILE_FIELDS_FILE, also those that only administrators edit. Wi
 USER is a username, an email or an id.
 
   --field KEY=VALUE    the new value; true or false for a field that takes yes or no`,
+  json: '{"id", "username", "fields": {KEY: …}, "changed": [KEY]}',
   args: ['USER'],
   options: { field: { type: 'string', multiple: true } },
   read: ({ values: { field: fieldTexts = [] } }) => {
@@ -160,6 +161,7 @@ export const userDisable = command({
 
 The user cannot sign in until you enable them again, and all their sessions end: every instance refuses their access
 tokens within two seconds. USER is a username, an email or an id.`,
+  json: '{"id", "username", "disabled", "changed", "sessionsEnded", "applicationsNotTold", "applicationsNeverTold"}',
   args: ['USER'],
   run: async (rooms, { args: [userName], operator }) => {
     const { id, username } = await requireUser(rooms, userName)
@@ -195,6 +197,7 @@ Passkeys, an app and providers that were added stay: if a thief may have changed
 \`latchkey user recover\` first.
 
   --keep-password    after a lock-down by mistake: the old password works again, and no mail is sent`,
+  json: '{"id", "username", "disabled", "changed", "resetSent", "formerOwner"}',
   args: ['USER'],
   options: { 'keep-password': { type: 'boolean' } },
   run: async (rooms, { args: [userName], values, operator }) => {
@@ -228,6 +231,7 @@ for their confirmation, mailed codes and sign-ins that wait for a second step ar
 user gets a mail, also at an address from which the account was moved in the last seven days. Links with “This was not me”
 still work, and do not enable the account: \`latchkey user enable\` does. If the address was changed in that time, only the
 links that went to the oldest address work: a thief may have got the later ones. USER is a username, an email or an id.`,
+  json: '{"id", "username", "disabled", "sessionsEnded", "applicationsNotTold", "applicationsNeverTold"}',
   args: ['USER'],
   run: async (rooms, { args: [userName], operator }) => {
     const { id, username } = await requireUser(rooms, userName)
@@ -259,6 +263,7 @@ export const userSendReset = command({
   help: `latchkey user send-reset USER [--json]
 
 The user gets the same mail as after “Forgot password?”. A running service sends it. USER is a username, an email or an id.`,
+  json: '{"id", "username", "sent"}',
   args: ['USER'],
   run: async (rooms, { args: [userName], operator }) => {
     const { id, username } = await requireUser(rooms, userName)
@@ -282,6 +287,7 @@ user how to do it; where mail is off, print a link with \`latchkey user reset-li
 working. USER is a username, an email or an id.
 
   --yes     needed: without it, says what would happen and changes nothing`,
+  json: '{"id", "username", "changed", "sessionsEnded"}',
   args: ['USER'],
   options: { yes: { type: 'boolean' } },
   run: async (rooms, { args: [userName], values, operator }) => {
@@ -325,7 +331,7 @@ const resetUnreadable = async (
 }
 
 const resetFactors = async (rooms: CommandRooms, userName: string, isConfirmed: boolean, client: Operator) => {
-  const { factors, passkeys, operatorChanges, secondFactor } = rooms
+  const { factors, passkeys, operatorChanges, liveSettings } = rooms
   const { id, username } = await requireUser(rooms, userName)
   const passkeyCount = (await passkeys.list(id)).length
   if (!(await factors.hasAny(id)))
@@ -339,7 +345,8 @@ const resetFactors = async (rooms: CommandRooms, userName: string, isConfirmed: 
     )
   const outcome = await operatorChanges.resetFactors({ userId: id, client })
   const { result: passkeysRemoved, endedSessions: sessionsEnded } = throwIfDeleted(outcome, username)
-  const nextStep = secondFactor === 'required' ? ' The user adds a new factor at the next sign-in.' : ''
+  const nextStep =
+    liveSettings.now().secondFactor === 'required' ? ' The user adds a new factor at the next sign-in.' : ''
   return {
     json: { id, username, changed: true, passkeysRemoved, sessionsEnded },
     text: `Switched off the two-step sign-in of ${username}; removed ${countText(passkeysRemoved, 'passkey')}; ended ${countText(sessionsEnded, 'session')}. A running service sends the mail.${nextStep}`,
@@ -358,6 +365,7 @@ at the next sign-in, after a code from a mail. USER is a username, an email or a
   --unreadable  instead of USER: every user whose TOTP secret or recovery codes cannot be opened, because the SEALING_KEY that
                 sealed them is lost. Their passkeys stay
   --yes         needed: without it, says what would happen and changes nothing`,
+  json: '{"id", "username", "changed", "passkeysRemoved", "sessionsEnded"}; with --unreadable {"users"}',
   args: ['[USER]'],
   options: { unreadable: { type: 'boolean' }, yes: { type: 'boolean' } },
   read: ({ args: [userName], values }) => {
@@ -404,18 +412,6 @@ USER is a username, an email or an id. For an account that was stolen, use “la
   },
 })
 
-/** Resolves to the answer, or to undefined after Ctrl-C, Ctrl-D, or when the terminal is closed. */
-const ask = ({ stdin, stderr }: CommandContext, question: string) =>
-  new Promise<string | undefined>((resolve) => {
-    const prompt = createInterface({ input: stdin, output: stderr })
-    prompt.once('SIGINT', () => prompt.close())
-    prompt.once('close', () => resolve(undefined))
-    prompt.question(question, (answer) => {
-      resolve(answer)
-      prompt.close()
-    })
-  })
-
 /** The operator must type the username, and so notices if USER was wrong. */
 const confirm = async (context: CommandContext, username: string) => {
   if (!context.stdin.isTTY) throw new CommandFailure(`This deletes ${username} for good. Add --yes to do it.`)
@@ -434,7 +430,7 @@ personal data. The user gets a last mail, and webhooks tell your programs (user.
 backup. USER is a username, an email or an id.
 
   --yes    do not ask`,
-  json: 'print the result as JSON: {"deleted": ID}',
+  json: '{"deleted": ID}',
   args: ['USER'],
   options: { yes: { type: 'boolean' } },
   run: async (rooms, { args: [userName], values, context, operator }) => {

@@ -61,7 +61,7 @@ export type RequestServices = {
   resources: Resources
   clientDocuments: ClientDocuments
   /** Whether every session needs a second factor. */
-  secondFactorRequired: boolean
+  secondFactorRequired: () => boolean
   issuer: string
   /** Clients that have asked before, so that they get an answer while the database is away. */
   rememberedClients: Map<string, Application>
@@ -142,7 +142,7 @@ const beginAt = async (
   const { hint: _, ...rest } = checked
   const newRequest = {
     ...rest,
-    ...(beginsSession(rest) && demandsOfOwnSession(rest, secondFactorRequired)),
+    ...(beginsSession(rest) && demandsOfOwnSession(rest, secondFactorRequired())),
     user,
     redirectUri: address.redirectUri,
   }

@@ -25,14 +25,25 @@ const mails = {
   outcomes: ['accepted', 'failed', 'refused', 'given_up'],
 } as const
 
-/** Creates the counters of attempts to reach another server, outside of requests. */
+const configurationFile = {
+  name: 'latchkey_configuration_files_total',
+  help: 'How often CONFIGURATION_FILE was read, by outcome: applied (something has changed), unchanged, refused (nothing has changed).',
+  outcomes: ['applied', 'unchanged', 'refused'],
+} as const
+
+/** Creates the counters of attempts outside of requests. */
 const createAttemptCounters = (registers: Registry[]) => {
   const counterOf = <Outcome extends string>({ name, help, outcomes }: Attempts<Outcome>) => {
     const counter = new Counter({ name, help, labelNames: ['outcome'] as const, registers })
     for (const outcome of outcomes) counter.inc({ outcome }, 0)
     return (outcome: Outcome) => counter.inc({ outcome })
   }
-  return { webhook: counterOf(webhooks), logoutNotice: counterOf(logoutNotices), mail: counterOf(mails) }
+  return {
+    webhook: counterOf(webhooks),
+    logoutNotice: counterOf(logoutNotices),
+    mail: counterOf(mails),
+    configurationFile: counterOf(configurationFile),
+  }
 }
 
 const word = /^[a-z][a-z0-9_]{0,47}$/

@@ -103,6 +103,12 @@ export const admin: Words['admin'] = {
         'Die Uhren des Dienstes und der Datenbank gehen um {count} Sekunden verschieden. Der Betrieb stellt beide mit NTP.',
       disk_nearly_full:
         'Auf der Platte der Datenbank sind noch {count} MB frei. Der Betrieb schafft Platz: Ist sie voll, kann sich niemand anmelden.',
+      configuration_refused:
+        'Die Konfigurationsdatei konnte nicht angewendet werden, und alles bleibt, wie es war. Ihr letztes Ereignis sagt, warum.',
+      configuration_released:
+        'Was eine Konfigurationsdatei nicht mehr nennt und in den letzten 7 Tagen an diese Seite zurückgegeben wurde: {count}.',
+      application_without_secret:
+        'Anwendungen ohne Geheimnis, die niemanden anmelden können: {count}. Fügen Sie auf der Seite der Anwendung eines hinzu.',
     },
   },
   userList: {
@@ -392,7 +398,7 @@ export const admin: Words['admin'] = {
   app: {
     lead: 'Programme, deren Benutzer sich hier anmelden. Adressen und Geheimnisse ändert nur die Befehlszeile.',
     empty: 'Es gibt keine Anwendung. Sie werden mit der Befehlszeile hinzugefügt.',
-    kinds: { web: 'Webserver', browser: 'Im Browser', native: 'Auf einem Gerät', document: 'Durch sein Dokument' },
+    kinds: { web: 'Webserver', browser: 'Im Browser', native: 'Auf einem Gerät' },
     everyone: 'Alle',
     nobody: 'Niemand',
     noErrors: 'Keiner',
@@ -593,6 +599,7 @@ export const admin: Words['admin'] = {
     'account-restored': 'Konto zurückgeholt',
     'email-withdrawn': 'Adresse zurückgenommen',
     'account-deleted': 'Konto gelöscht',
+    'configuration-changed': 'Konfiguration geändert',
   },
   kinds: {
     refresh_theft: 'Sitzung beendet: Sie wurde vielleicht kopiert',
@@ -618,6 +625,11 @@ export const admin: Words['admin'] = {
     resource_changed: 'Ressource geändert',
     resource_deleted: 'Ressource gelöscht',
     application_refused: 'Anfrage einer Anwendung abgelehnt',
+    setting_changed: 'Einstellung geändert',
+    configuration_owned: 'Von einer Konfigurationsdatei übernommen',
+    configuration_released: 'Von einer Konfigurationsdatei zurückgegeben',
+    configuration_applied: 'Konfigurationsdatei angewendet',
+    configuration_refused: 'Konfigurationsdatei abgelehnt',
     users_imported: 'Konten eingelesen',
     users_exported: 'Konten ausgegeben',
     user_viewed: 'Konto angesehen',
