@@ -157,8 +157,8 @@ create table sessions (
   groups text[] not null default '{}',
   -- When the session was first used as an administrator. Null: it was not.
   administers_since timestamptz,
-  -- The application whose device has this session. Nobody has tokens of such a session but the application its own. No foreign key:
-  -- `end_session_of_device` ends the session.
+  -- The application whose device or program has this session. Nobody has tokens of such a session but the application its own. No
+  -- foreign key: `end_session_of_device` ends the session.
   application_id text,
   -- The public key of the device that the session is bound to (the 65 bytes of a P-256 point). Only a proof by this key gives tokens.
   bound_key bytea,
@@ -332,8 +332,11 @@ create table applications (
   id text primary key,
   name text not null,
   home text not null,
-  -- `web` has a secret, `browser` and `native` have none.
-  kind text not null check (kind in ('web', 'browser', 'native')),
+  -- `web` has a secret, `browser` and `native` have none. `document`: nobody registered it, and the row is a copy of its document
+  -- (`client_documents`).
+  kind text not null check (kind in ('web', 'browser', 'native', 'document')),
+  -- The address of the document, which is its `client_id`.
+  document text unique check ((kind = 'document') = (document is not null)),
   redirect_addresses text[] not null,
   logout_addresses text[] not null default '{}',
   backchannel_logout text,
@@ -359,8 +362,8 @@ create table applications (
   created_at timestamptz not null,
   set_by_file text
 );
--- Users see the name when they are asked to continue to it, and operators type it.
-create unique index applications_name on applications (lower(name));
+-- Users see the name when they are asked to continue to it, and operators type it. A document takes no name from others.
+create unique index applications_name on applications (lower(name)) where kind <> 'document';
 
 -- The picture with which users find an application: a PNG that was checked.
 create table application_icons (
@@ -399,6 +402,29 @@ create table application_secrets (
   created_at timestamptz not null
 );
 create index application_secrets_of_application on application_secrets (application_id);
+
+-- How long the copies of documents are good that programs say who they are with.
+create table client_documents (
+  application_id text primary key references applications on delete cascade,
+  -- By the clock of the database. Fresh: not fetched again. Usable: kept while the document cannot be reached.
+  fetched_at timestamptz not null,
+  fresh_until timestamptz not null,
+  usable_until timestamptz not null
+);
+
+-- APIs and servers that want tokens for themselves alone. The address is the audience.
+create table resources (
+  id text primary key,
+  address text not null unique,
+  name text not null,
+  -- A list of objects with `name` and `description`, in the order in which users are asked.
+  scopes jsonb not null default '[]',
+  access text not null check (access in ('everyone', 'groups')),
+  groups text[] not null default '{}',
+  algorithm text not null check (algorithm in ('RS256', 'ES256')),
+  created_at timestamptz not null
+);
+create unique index resources_name on resources (lower(name));
 
 -- What an application did wrong lately, in plain words for operators.
 create table application_errors (
@@ -749,10 +775,13 @@ create table application_sessions (
   application_id text not null references applications on delete cascade,
   user_id uuid not null,
   scopes text[] not null,
+  -- The only one for which the application gets tokens here. Then the session is its own, and the user has just agreed.
+  resource_id text references resources on delete cascade,
   created_at timestamptz not null,
   last_used_at timestamptz not null,
   unique (sid, application_id)
 ) with (fillfactor = 80);
+create index application_sessions_of_resource on application_sessions (resource_id) where resource_id is not null;
 create index application_sessions_of_user on application_sessions (user_id);
 create index application_sessions_of_application on application_sessions (application_id);
 
@@ -763,6 +792,9 @@ create table authorization_codes (
   redirect_address text not null,
   -- PKCE, S256. Null if the application sent none.
   challenge text,
+  -- Whether it begins a session of its own. Then it belongs to the session of the browser until it is used, and to its own from then on.
+  begins_session boolean not null default false,
+  resource_id text references resources on delete cascade,
   -- What the ID token says, as it was when the code was made: nonce, auth_time, methods, scopes, requested claims.
   token_content jsonb not null,
   created_at timestamptz not null,
@@ -770,6 +802,7 @@ create table authorization_codes (
   used_at timestamptz
 );
 create index authorization_codes_of_session on authorization_codes (application_session_id);
+create index authorization_codes_of_resource on authorization_codes (resource_id) where resource_id is not null;
 create index authorization_codes_expiry on authorization_codes (expires_at);
 
 -- The tokens that came from one code. Each refresh replaces the refresh token, as in sessions.

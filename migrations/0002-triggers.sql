@@ -393,6 +393,9 @@ end $$;
 create trigger applications_changed after insert or update or delete or truncate on applications
 for each statement execute function note_changed_applications();
 
+create trigger resources_changed after insert or update or delete or truncate on resources
+for each statement execute function note_changed_applications();
+
 create trigger settings_changed after insert or update or delete or truncate on stored_settings
 for each statement execute function note_changed_applications();
 
@@ -443,7 +446,7 @@ end $$;
 create trigger application_session_ended after delete on application_sessions
 for each row execute function queue_logout_notice();
 
--- Guards the sessions of devices: one has no other use than its application, so both end together.
+-- Guards the sessions of devices and programs: one has no other use than its application, so both end together.
 create function end_session_of_device() returns trigger
 language plpgsql security definer set search_path from current as $$
 begin

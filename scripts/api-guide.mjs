@@ -46,12 +46,14 @@ ${groups.join('\n\n')}
 ## OpenID Connect
 
 For [applications](applications.md) that sign their users in here. The standards describe these requests, so they are not in openapi.json.
-While there is no application they answer 404. The first of them tells a program the addresses of the others.
+While there is neither an application nor a resource they answer 404. The first of them tells a program the addresses of the others.
 
 | request | what it does |
 |---|---|
 | \`GET /api/auth/.well-known/openid-configuration\` | The discovery document: the other addresses, and what is supported |
-| \`GET /api/auth/keys\` | The public keys of ID tokens and logout tokens |
+| \`GET /.well-known/oauth-authorization-server/api/auth\` | The same, at the place of RFC 8414 |
+| \`GET /.well-known/oauth-protected-resource/…\` | By a proxy, at the host of a [resource](agents.md): where its tokens come from (RFC 9728) |
+| \`GET /api/auth/keys\` | The public keys of ID tokens, logout tokens and access tokens for resources |
 | \`GET /api/auth/authorize\`, \`POST\` | The user signs in, and returns to the application with a code |
 | \`POST /api/auth/token\` | A code or a refresh token for new tokens |
 | \`POST /api/auth/device\` | A code for a device without a browser (RFC 8628) |

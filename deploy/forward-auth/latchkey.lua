@@ -4,7 +4,7 @@
 
 local identity = {
     'x-auth-user-id', 'x-auth-username', 'x-auth-name', 'x-auth-email', 'x-auth-session-id', 'x-auth-factors', 'x-auth-time',
-    'x-auth-groups', 'x-auth-token-id', 'cookie', 'authorization',
+    'x-auth-groups', 'x-auth-token-id', 'x-auth-client', 'x-auth-scope', 'cookie', 'authorization',
 }
 
 -- Of one connection only, or said by the check itself. A body is not sent.
@@ -51,8 +51,18 @@ local function unavailable(txn)
     answer(txn, 503, headers, body)
 end
 
+-- Where programs find out how to get a token for a resource of this host (latchkey resource add). Whatever is answered goes to the
+-- visitor, and lets nobody in.
+local metadata = '/.well-known/oauth-protected-resource'
+
 local function check(txn, address)
     txn:set_var('txn.latchkey', 'refused')
+    local path = txn.sf:path()
+    if path:sub(1, #metadata) == metadata then
+        local described = core.httpclient():get({ url = address .. path, headers = headers_of_check(txn), timeout = 10000 })
+        if not described or not described.status or described.status == 0 then return unavailable(txn) end
+        return answer(txn, described.status, described.headers or {}, described.body or '')
+    end
     local result = core.httpclient():get({ url = address .. '/api/auth/forward', headers = headers_of_check(txn), timeout = 10000 })
     -- Without an answer, HAProxy makes one of its own.
     if not result or not result.status or result.status == 0 or result.status >= 500 then return unavailable(txn) end

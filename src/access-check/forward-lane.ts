@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { ProtectedApplications } from '../applications/protected-applications.js'
 import type { AccessClaims } from '../contract/access-claims.js'
 import type { Clock } from '../lib/clock.js'
+import type { ResourcesAtHosts } from '../openid/resources/resources-at-hosts.js'
 import { tokenIn } from '../personal-tokens/token-text.js'
 import { readAskedRequest } from './asked-request.js'
 import { entryRefusal, isForOther, isOpen } from './entry.js'
@@ -12,6 +13,7 @@ import { cookiesForApplication, forwardedIdentity, isIdentityHeader } from './vi
 
 export type ForwardLaneParts = {
   protectedApplications: Pick<ProtectedApplications, 'find'>
+  resourcesAtHosts: Pick<ResourcesAtHosts, 'isAny'>
   isProxy: (address: string | undefined) => boolean
   clock: Clock
   production: boolean
@@ -36,6 +38,7 @@ const singleValue = (rawHeaders: readonly string[], wanted: string) => {
 /** The check of a proxy for a visitor who may certainly enter. It says whether it has answered. */
 export const createForwardLane = ({
   protectedApplications,
+  resourcesAtHosts,
   isProxy,
   clock,
   production,
@@ -68,6 +71,8 @@ export const createForwardLane = ({
     const application = protectedApplications.find(asked.origin)
     const authorization = singleValue(rawHeaders, 'authorization')
     if (!application || authorization === undefined || tokenIn(authorization)) return false
+    // Where there is a resource, the framework's route judges every other credential.
+    if (authorization !== '' && resourcesAtHosts.isAny(asked.origin)) return false
     // A host with a cookie of its own knows no other, and the framework's route reads it.
     if (application.hasOwnCookie || isOurPath(asked.path) || isForOther(asked, host, protectedApplications))
       return false

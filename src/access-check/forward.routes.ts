@@ -17,6 +17,7 @@ import { type AskedRequest, readAskedRequest, sentenceOf, wayBackTo } from './as
 import { entryRefusal, isForOther, isOpen } from './entry.js'
 import { isOurPath, startAddress } from './host-addresses.js'
 import { identityOf } from './identity-headers.js'
+import { challengeOf, createResourceVisitors, type ResourceParts, signedTokenAmong } from './resource-visitors.js'
 import { asksForToken, authorizationsIn, createTokenVisitors, type TokenParts, tokenAmong } from './token-visitors.js'
 import {
   cookiesForApplication,
@@ -27,7 +28,7 @@ import {
   nobody,
 } from './visitor-headers.js'
 
-export type ForwardParts = {
+export type ForwardParts = ResourceParts & {
   callers: Callers
   cookies: Cookies
   protectedApplications: Pick<ProtectedApplications, 'find'>
@@ -56,7 +57,10 @@ type Refusal = Refused<
 const description =
   'For `forward_auth` of Caddy, `forwardAuth` of Traefik, `auth_request` of nginx and the Lua file for HAProxy. What the visitor asked is read from `X-Forwarded-Method`, `-Proto`, `-Host` and `-Uri`, or from `X-Original-Method` and `-URL`, of an address in `TRUST_PROXY` only.'
 
-const pageInLocation = { Location: 'For a navigation that nginx asks about: the page that helps, with the way back' }
+const pageInLocation = {
+  'WWW-Authenticate': 'At an address of a resource: where a program can get a token for it, and for what',
+  Location: 'For a navigation that nginx asks about: the page that helps, with the way back',
+}
 
 const hostCookie = { 'Set-Cookie': 'At a host that gets none of our cookies: its own' }
 
@@ -87,7 +91,8 @@ const refusedHere = [
 const logWindow = 1 * minutes
 const maxReasons = 100
 
-type ShownRefusal = Refusal & { page?: string; retryAfter?: number }
+/** `challenge`: what a program without a token, or with a wrong one, is told about the resource that it asks for. */
+type ShownRefusal = Refusal & { page?: string; retryAfter?: number; challenge?: string | undefined }
 
 /** The answer in words, for what is no person in front of a page. */
 const answerProgram = (reply: FastifyReply, asked: AskedRequest, refusal: ShownRefusal, realm: string | undefined) => {
@@ -95,8 +100,9 @@ const answerProgram = (reply: FastifyReply, asked: AskedRequest, refusal: ShownR
   const isUnknownToNginx = asked.isByNginx && refusal.refused === 'too_many_requests'
   const shown = isUnknownToNginx ? { ...refusal, refused: 'not_authenticated' as const } : refusal
   // One line: of several, nginx passes on the first.
-  if (shown.refused === 'not_authenticated')
-    reply.header('WWW-Authenticate', realm === undefined ? 'Bearer' : `Basic realm="${realm}", Bearer`)
+  const usual = realm === undefined ? 'Bearer' : `Basic realm="${realm}", Bearer`
+  const challenge = refusal.challenge ?? (shown.refused === 'not_authenticated' ? usual : undefined)
+  if (challenge !== undefined) reply.header('WWW-Authenticate', challenge)
   return shown
 }
 
@@ -143,11 +149,11 @@ const closesAfterBody = guardHook({}, [], async ({ headers }, reply) => {
 /** What becomes of a check whose application is known. */
 const createSteps = ({ callers, config: { production } }: ForwardParts, hosts: HostAnswers) => ({
   /** What is sent to the application has neither our cookies nor a token of ours. */
-  admit: (request: FastifyRequest, reply: FastifyReply, identity: readonly string[]) => {
+  admit: (request: FastifyRequest, reply: FastifyReply, identity: readonly string[], isSigned = false) => {
     for (const [index, name] of forwardedIdentity.entries()) reply.header(name, identity[index] ?? '')
     reply.header('Cookie', cookiesForApplication(request.headers.cookie ?? '', production))
-    const given = tokenAmong(authorizationsIn(request.raw.rawHeaders))
-    reply.header('Authorization', given ? '' : (request.headers.authorization ?? ''))
+    const isOurs = isSigned || tokenAmong(authorizationsIn(request.raw.rawHeaders)) !== undefined
+    reply.header('Authorization', isOurs ? '' : (request.headers.authorization ?? ''))
     return reply.status(200).send()
   },
 
@@ -169,15 +175,58 @@ const createSteps = ({ callers, config: { production } }: ForwardParts, hosts: H
       : hosts.answer(request, reply, { application, path, query }),
 })
 
+/** Judges a visitor of a protected application: by a token if there is one, and otherwise by the session. */
+const createVisit = (parts: ForwardParts, hosts: HostAnswers, { admit, claimsOf }: ReturnType<typeof createSteps>) => {
+  const { clock, metrics } = parts
+  const answerVisitor = createAnswers(parts, hosts)
+  const tokenVisitors = createTokenVisitors(parts)
+  const resourceVisitors = createResourceVisitors(parts)
+
+  return async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    application: ProtectedApplication,
+    asked: AskedRequest,
+  ) => {
+    const { raw, headers } = request
+    const { hasOwnCookie } = application
+    const authorizations = authorizationsIn(raw.rawHeaders)
+    const resource = resourceVisitors.resourceAt(asked.origin, asked.path)
+    const signed = resourceVisitors.isFor(asked.origin) ? signedTokenAmong(authorizations) : undefined
+    if (isOpen(application, asked, headers)) return admit(request, reply, nobody, signed !== undefined)
+    if (signed !== undefined) {
+      const entered = await resourceVisitors.judge(application, resource, signed)
+      if (isRefused(entered)) return answerProgram(reply, asked, entered, undefined)
+      return admit(request, reply, entered.identity, true)
+    }
+    const realmOfQuestion = () => (asksForToken(application, headers, tokenVisitors.isOn) ? asked.origin : undefined)
+    const token = tokenAmong(authorizations)
+    if (token) {
+      const visitor = { headers, network: clientNetwork(request) }
+      const entered = await tokenVisitors.judge(application, token, visitor)
+      if (isRefused(entered)) return answerProgram(reply, asked, entered, realmOfQuestion())
+      return admit(request, reply, entered.identity)
+    }
+    const claims = isForeignPart(headers) ? undefined : await claimsOf(request, application)
+    const refusal = claims ? entryRefusal(application, claims, clock.now()) : refuse('not_authenticated')
+    if (claims && !refusal) return admit(request, reply, [...identityOf(claims), ''])
+    if (!refusal) throw new Error('A visitor was neither admitted nor refused')
+    if (claims && refusal.refused !== 'not_authenticated') metrics?.countRefusedCheck(refusal.refused)
+    const isAsked = resource !== undefined && refusal.refused === 'not_authenticated'
+    const shown = isAsked ? { ...refusal, challenge: challengeOf(resource) } : refusal
+    return answerVisitor(request, reply, { asked, hasOwnCookie, realm: realmOfQuestion() }, shown)
+  }
+}
+
 export const forwardRoutes = (server: Server, parts: ForwardParts, hosts: HostAnswers) => {
-  const { protectedApplications, clock, log, metrics } = parts
+  const { protectedApplications, clock, log } = parts
   const { trustProxy } = parts.config
   const isProxy = createIsProxy(trustProxy)
   const isFirstOfReason = createOncePerWindow({ maxKeys: maxReasons, clock })
   const isFirstOfAddress = createOncePerWindow({ maxKeys: maxReasons, clock })
-  const answerVisitor = createAnswers(parts, hosts)
-  const { admit, claimsOf, answerAtHost } = createSteps(parts, hosts)
-  const tokenVisitors = createTokenVisitors(parts)
+  const steps = createSteps(parts, hosts)
+  const { answerAtHost } = steps
+  const judgeVisitor = createVisit(parts, hosts, steps)
 
   const warnOnce = (reason: string, details: object, message: string) => {
     if (isFirstOfReason(reason, logWindow)) log.warn(details, message)
@@ -224,28 +273,13 @@ export const forwardRoutes = (server: Server, parts: ForwardParts, hosts: HostAn
         if (isFirstOfAddress(asked.origin, logWindow)) log.warn({ requestId: request.id, address: asked.origin }, hint)
         return refuse('not_protected')
       }
-      const { hasOwnCookie } = application
       if (isOurPath(asked.path)) {
         // nginx hands no answer of a check on, so its file leads these addresses here.
         const hint = 'lead /.latchkey/ of this host to Latchkey: this proxy hands no answer of a check on'
         if (asked.isByNginx) warnOnce('own path', { requestId: request.id, address: asked.origin }, hint)
         return answerAtHost(request, reply, application, asked)
       }
-      if (isOpen(application, asked, headers)) return admit(request, reply, nobody)
-      const realmOfQuestion = () => (asksForToken(application, headers, tokenVisitors.isOn) ? asked.origin : undefined)
-      const token = tokenAmong(authorizationsIn(raw.rawHeaders))
-      if (token) {
-        const visitor = { headers, network: clientNetwork(request) }
-        const entered = await tokenVisitors.judge(application, token, visitor)
-        if (isRefused(entered)) return answerProgram(reply, asked, entered, realmOfQuestion())
-        return admit(request, reply, entered.identity)
-      }
-      const claims = isForeignPart(headers) ? undefined : await claimsOf(request, application)
-      const refusal = claims ? entryRefusal(application, claims, clock.now()) : refuse('not_authenticated')
-      if (claims && !refusal) return admit(request, reply, [...identityOf(claims), ''])
-      if (!refusal) throw new Error('A visitor was neither admitted nor refused')
-      if (claims && refusal.refused !== 'not_authenticated') metrics?.countRefusedCheck(refusal.refused)
-      return answerVisitor(request, reply, { asked, hasOwnCookie, realm: realmOfQuestion() }, refusal)
+      return judgeVisitor(request, reply, application, asked)
     },
   })
 }

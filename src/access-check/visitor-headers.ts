@@ -5,8 +5,11 @@ import { identityHeaders } from './identity-headers.js'
 /** The headers of the visitor, which a proxy passes on with its check. */
 export type VisitorHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-/** What an application learns of its visitor: the headers of `verify`, and which token of the user it was, if it was one. */
-export const forwardedIdentity = [...identityHeaders, 'x-auth-token-id'] as const
+/**
+ * What an application learns of its visitor: the headers of `verify`, which token of the user it was, if it was one, and for a token for a
+ * resource, which program has it and what it may do.
+ */
+export const forwardedIdentity = [...identityHeaders, 'x-auth-token-id', 'x-auth-client', 'x-auth-scope'] as const
 
 /** Many programs believe these, and proxy files may fill them from ours. */
 const namesElsewhere = ['remote-user', 'remote-groups', 'remote-name', 'remote-email']

@@ -78,6 +78,7 @@ const views = {
     administers: true,
     bound: true,
     application: true,
+    resource: true,
     createdAt: isoTime,
     lastUsedAt: isoTime,
     expiresAt: isoTime,

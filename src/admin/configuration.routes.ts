@@ -98,7 +98,7 @@ const describer = ({ applications, applicationChanges, applicationErrors, applic
     all: async () => {
       const versions = await applications.iconVersions()
       const described: AdminApplication[] = []
-      for (const application of await applications.list())
+      for (const application of (await applications.list()).filter(({ kind }) => kind !== 'document'))
         described.push(await describe(application, versions.get(application.id)))
       return described
     },

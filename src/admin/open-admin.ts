@@ -13,6 +13,7 @@ import type { Keys } from '../keys/open-keys.js'
 import { recipientKey } from '../messages/mail-limits.js'
 import { createWaitingMails } from '../messages/mails.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
+import { createResourceChanges, createResources } from '../openid/resources/resources.js'
 import type { PersonalTokensRoom } from '../personal-tokens/open-personal-tokens.js'
 import { createStoredCounters } from '../platform/cache/postgres.js'
 import type { Platform } from '../platform/platform.js'
@@ -72,7 +73,7 @@ const signInLimitsOf = (config: Config, { database, clock }: Platform, { nameMar
 /** What only operators and administrators use: why a user cannot sign in, and how much there is of everything. */
 export const openAdmin = (config: Config, platform: Platform, below: Below) => {
   const deps = { ...platform, ...below }
-  const { publicUrl } = config
+  const { publicUrl, production } = config
   const limits = signInLimitsOf(config, platform, below)
   const waitingMails = createWaitingMails(platform)
   const configuredProviders = byProvider(config.providers).map(([id]) => id)
@@ -86,6 +87,8 @@ export const openAdmin = (config: Config, platform: Platform, below: Below) => {
     configuredProviders,
     obstacles: createObstacles({ ...deps, limits, waitingMails, settings }),
     clearLimits: (actor: OperatorContext) => clearLimits({ ...deps, limits }, actor),
+    resources: createResources(platform),
+    resourceChanges: createResourceChanges({ ...deps, production }),
     /** The issuer of ID tokens. */
     issuer: applicationIssuer(publicUrl),
     stats: createStats({ ...config, ...platform }),

@@ -112,7 +112,13 @@ const addInside = async (
 ) => {
   const now = needed.clock.now()
   const { setByFile } = fixed
-  const application: Application = { ...newApplication, id: fixed.id ?? uuidv7(now), createdAt: now, setByFile }
+  const application: Application = {
+    ...newApplication,
+    document: undefined,
+    id: fixed.id ?? uuidv7(now),
+    createdAt: now,
+    setByFile,
+  }
   const fault = await faultOf(sql, application, needed)
   if (fault) return fault
   if ((await store.insert(sql, application)).length === 0) return takenBy(sql, application)
@@ -272,6 +278,8 @@ export const createApplicationChanges = (needed: Needed) => {
       { icon, ...options }: ChangeOptions & { icon?: Buffer | null | undefined } = {},
     ) => {
       const changeBoth = async (sql: Transaction, before: Application) => {
+        // A program of a document says itself what it is. Who may use it, the rules of resources say.
+        if (before.kind === 'document') return refuse('no_application')
         const changed = await changeInside(needed, sql, before, change, origin)
         if (isRefused(changed) || icon === undefined) return changed
         await openForFiles(needed).setIcon(sql, changed.application, icon, origin)

@@ -4,6 +4,7 @@ import type { Application } from './application-rules.js'
 /** The column of each field. All statements are made of these, so that no field of an application is missing in one of them. */
 export const columns = {
   id: 'id',
+  document: 'document',
   name: 'name',
   home: 'home',
   kind: 'kind',
@@ -36,6 +37,7 @@ export type Row = {
 }
 
 export const applicationFrom = ({
+  document,
   backchannelLogout,
   maxAge,
   deviceFlow,
@@ -44,6 +46,7 @@ export const applicationFrom = ({
   ...same
 }: Row): Application => ({
   ...same,
+  document: document ?? undefined,
   backchannelLogout: backchannelLogout ?? undefined,
   proxyOrigin: proxyOrigin ?? undefined,
   setByFile: setByFile ?? undefined,
@@ -53,8 +56,16 @@ export const applicationFrom = ({
   deviceFlow: same.kind === 'native' && deviceFlow,
 })
 
-export const rowFrom = ({ backchannelLogout, maxAge, proxyOrigin, setByFile, ...same }: Application): Row => ({
+export const rowFrom = ({
+  document,
+  backchannelLogout,
+  maxAge,
+  proxyOrigin,
+  setByFile,
+  ...same
+}: Application): Row => ({
   ...same,
+  document: document ?? null,
   backchannelLogout: backchannelLogout ?? null,
   proxyOrigin: proxyOrigin ?? null,
   setByFile: setByFile ?? null,

@@ -2,12 +2,17 @@ import { type Refused, refuse } from '../contract/outcome.js'
 import { isLoopback } from '../lib/networks.js'
 import { displayName } from '../users/names.js'
 
-/** `web` keeps a secret on its server; `browser` and `native` run where no secret can be kept. */
-export type ApplicationKind = 'web' | 'browser' | 'native'
+/**
+ * `web` keeps a secret on its server; `browser` and `native` run where no secret can be kept. Nobody has registered a `document`: its id is
+ * the address of a document about it, of which the row is a copy.
+ */
+export type ApplicationKind = 'web' | 'browser' | 'native' | 'document'
 
 /** A program that signs its users in here. Its `id` is the `client_id` of the protocol. */
 export type Application = {
   id: string
+  /** The address of its document, for the kind `document`. */
+  document: string | undefined
   name: string
   /** The URL to which our pages lead users back, for example when a request has expired. */
   home: string
@@ -47,7 +52,8 @@ export const addressFaults = {
   not_an_address: 'is no address such as https://app.example.com/callback',
   userinfo: 'has a username or a password before the host',
   not_https: 'does not begin with https://; http is for this machine (localhost), and not in production',
-  not_native: 'is not http://127.0.0.1, http://[::1] or of a scheme with a dot, such as com.example.app:/callback',
+  not_native:
+    'is not http://127.0.0.1, http://[::1], http://localhost, https:// or of a scheme with a dot, such as com.example.app:/callback',
 } as const
 export type AddressFault = keyof typeof addressFaults
 
@@ -57,7 +63,9 @@ const allowedCharacters = /^[\w\-.~:/?#[\]@!$&()*+,;=%]*$/
 
 /** A scheme that is the reversed name of a domain (RFC 8252, 7.1). No browser runs a scheme with a dot as a script. */
 const privateUseScheme = /^[a-z][a-z\d+-]*(?:\.[a-z\d+-]+)+:\//
-const nativeLoopback = /^http:\/\/(?:127\.0\.0\.1|\[::1\])(?=[:/?]|$)/
+const nativeLoopback = /^http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)(?=[:/?]|$)/
+/** A link that a telephone opens in the program that has claimed it (RFC 8252, 7.2). */
+const claimedLink = /^https:\/\/[^/?]/
 const webAddress = /^https?:\/\/[^/?]/
 
 type AddressContext = { kind: ApplicationKind; production: boolean }
@@ -66,7 +74,8 @@ const isSecureOrLocal = (text: string, { protocol, hostname }: URL, production: 
   webAddress.test(text) && (protocol === 'https:' || (!production && isLoopback(hostname)))
 
 const schemeFault = (text: string, url: URL, { kind, production }: AddressContext): AddressFault | undefined => {
-  if (kind === 'native') return nativeLoopback.test(text) || privateUseScheme.test(text) ? undefined : 'not_native'
+  if (kind === 'native')
+    return [nativeLoopback, privateUseScheme, claimedLink].some((each) => each.test(text)) ? undefined : 'not_native'
   return isSecureOrLocal(text, url, production) ? undefined : 'not_https'
 }
 
@@ -88,15 +97,22 @@ export const addressFault = (text: string, context: AddressContext): AddressFaul
 /** The fault of the address for logout notices, which this service sends whatever the kind of the application. */
 export const backchannelFault = (text: string, production: boolean) => addressFault(text, { kind: 'web', production })
 
+/** Whether the address leads to a program on the user's own machine. */
+export const isLoopbackRedirect = (address: string) => nativeLoopback.test(address) && URL.canParse(address)
+
+/** Which addresses of its document a program can have. Others do not count. */
+export const isDocumentRedirect = (address: string) =>
+  addressFault(address, { kind: 'native', production: true }) === undefined && !privateUseScheme.test(address)
+
 /** A native application listens on any port that is free (RFC 8252, 7.3), so the port is not compared. */
-const withoutPort = (text: string) => text.replace(/^(http:\/\/(?:127\.0\.0\.1|\[::1\])):\d{1,5}(?=[/?]|$)/, '$1')
+const withoutPort = (text: string) =>
+  text.replace(/^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)):\d{1,5}(?=[/?]|$)/, '$1')
 
 /** Compares byte for byte, except for the port of a native application on the user's machine. */
 const isRegistered = (registered: readonly string[], kind: ApplicationKind, address: string) =>
   registered.includes(address) ||
-  (kind === 'native' &&
-    nativeLoopback.test(address) &&
-    URL.canParse(address) &&
+  ((kind === 'native' || kind === 'document') &&
+    isLoopbackRedirect(address) &&
     registered.some((each) => withoutPort(each) === withoutPort(address)))
 
 export const isRedirectAddress = (
@@ -178,7 +194,7 @@ const isOpenPathEntry = (entry: string) => isPlainPath(readOpenPath(entry).path)
 
 export const longestApplicationName = 60
 
-export type NewApplication = Omit<Application, 'id' | 'createdAt' | 'setByFile'>
+export type NewApplication = Omit<Application, 'id' | 'document' | 'createdAt' | 'setByFile'>
 /**
  * The kind cannot be changed: it decides which addresses are allowed, and whether there is a secret. Without a `home` (null), it is the
  * default for the other addresses.

@@ -104,7 +104,8 @@ export const newApplicationFrom = (name: string, given: ApplicationShape): NewAp
 /** An application in the words of the file, with every value. */
 export const fullShapeOf = (application: Application): FullShape => ({
   id: application.id,
-  kind: application.kind,
+  // No file and no form describes a program that says itself what it is.
+  kind: application.kind === 'document' ? 'native' : application.kind,
   redirect: [...application.redirectAddresses],
   allow: application.access === 'everyone' ? 'everyone' : [...application.groups],
   home: application.home,
@@ -134,6 +135,7 @@ export const shapeOf = (application: Application): ApplicationShape => {
     id: application.id,
     createdAt: application.createdAt,
     setByFile: undefined,
+    document: undefined,
   })
   const kept = Object.entries(full).filter(([name, value]) => !isSame(value, usual[name as ValueName]))
   return {

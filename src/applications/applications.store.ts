@@ -9,22 +9,27 @@ const read = fields.map((field) => `${columns[field]} as "${field}"`).join(', ')
 const select = async (sql: Sql, condition: string, parameters: readonly unknown[] = []) =>
   (await sql.query<Row>(`select ${read} from applications ${condition}`, parameters)).map(applicationFrom)
 
+/** Copies of documents do not count: nobody has registered them. */
 export const selectExists = (sql: Sql) =>
-  sql.query<{ exist: boolean }>('select exists (select 1 from applications) as exist')
+  sql.query<{ exist: boolean }>(
+    `select exists (select 1 from applications where kind <> 'document') or exists (select 1 from resources) as exist`,
+  )
 
-export const selectById = (sql: Sql, id: string) => select(sql, 'where id = $1', [id])
+/** By the `client_id`: the id, or the address of the document. */
+export const selectById = (sql: Sql, id: string) => select(sql, 'where id = $1 or document = $1', [id])
 
 /** The application, with the hashes of its secrets. */
 export const selectWithSecrets = async (sql: Sql, id: string) => {
   const hashes = 'array(select s.hash from application_secrets as s where s.application_id = applications.id) as hashes'
   const rows = await sql.query<Row & { hashes: Buffer[] }>(
-    `select ${read}, ${hashes} from applications where id = $1`,
+    `select ${read}, ${hashes} from applications where id = $1 or document = $1`,
     [id],
   )
   return rows.map(({ hashes, ...row }) => ({ application: applicationFrom(row), hashes }))
 }
 
-export const selectByName = (sql: Sql, name: string) => select(sql, 'where lower(name) = lower($1)', [name])
+export const selectByName = (sql: Sql, name: string) =>
+  select(sql, `where lower(name) = lower($1) and kind <> 'document'`, [name])
 
 type IconRow = { id: string; version: string }
 
@@ -63,7 +68,7 @@ export const selectAll = (sql: Sql) => select(sql, 'order by lower(name)')
 export const lockById = (sql: Sql, id: string) => select(sql, 'where id = $1 for no key update', [id])
 
 /** The same for all of them. */
-export const lockAll = (sql: Sql) => select(sql, 'order by id for no key update')
+export const lockAll = (sql: Sql) => select(sql, `where kind <> 'document' order by id for no key update`)
 
 /** No row if another application has the name. */
 export const insert = (sql: Sql, application: Application) => {
@@ -75,7 +80,7 @@ export const insert = (sql: Sql, application: Application) => {
   )
 }
 
-const changeable = fields.filter((field) => field !== 'id' && field !== 'createdAt')
+const changeable = fields.filter((field) => !['id', 'document', 'createdAt'].includes(field))
 
 /** Updates a row that is locked. */
 export const update = (sql: Sql, application: Application) => {

@@ -8,6 +8,9 @@ import * as store from './applications.store.js'
 
 export type { Application } from './application-rules.js'
 
+/** The `client_id` of the protocol. */
+export const clientIdOf = ({ id, document }: Pick<Application, 'id' | 'document'>) => document ?? id
+
 /** The part of an application that users see. */
 export const publicApplication = ({ name, home }: Application) => ({ name, home })
 
@@ -32,7 +35,7 @@ export type Applications = ReturnType<typeof createApplications>
 
 /** Finds applications for everything that signs users in. Operators change them with `application-changes`. */
 export const createApplications = ({ database }: { database: Database }) => ({
-  /** Whether there is any application. While there is none, the OpenID Connect provider is not loaded. */
+  /** Whether there is any application or resource. While there is none, the OpenID Connect provider is not loaded. */
   exist: async () => (await store.selectExists(database))[0]?.exist ?? false,
 
   find: async (id: string) => (await store.selectById(database, id))[0],
@@ -43,7 +46,10 @@ export const createApplications = ({ database }: { database: Database }) => ({
     const [all, icons] = await Promise.all([store.selectAll(database), store.selectIcons(database)])
     const versions = new Map(icons.map(({ id, version }) => [id, version]))
     return all
-      .filter((application) => /^https?:\/\//.test(application.home) && mayUse(application, groups))
+      .filter(
+        (application) =>
+          application.kind !== 'document' && /^https?:\/\//.test(application.home) && mayUse(application, groups),
+      )
       .map(({ id, name, home }) => ({ id, name, home, iconVersion: versions.get(id) }))
   },
   /** A text for each icon that changes with it, by the id of the application. */

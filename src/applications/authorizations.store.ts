@@ -67,11 +67,14 @@ export const deleteOfUser = (sql: Sql, userId: string, applicationId: string) =>
 export const deleteOfApplication = (sql: Sql, applicationId: string) =>
   endAuthorizations(sql, 's.application_id = $1', [applicationId])
 
-export const deleteWithoutRight = (sql: Sql, filter: { userId?: string; applicationId?: string }) =>
+type Filter = { userId?: string; applicationId?: string; resourceId?: string }
+
+export const deleteWithoutRight = (sql: Sql, { userId, applicationId, resourceId }: Filter) =>
   endAuthorizations(
     sql,
-    `($1::uuid is null or s.user_id = $1) and ($2::text is null or s.application_id = $2) and not ${hasRight}`,
-    [filter.userId ?? null, filter.applicationId ?? null],
+    `($1::uuid is null or s.user_id = $1) and ($2::text is null or s.application_id = $2)
+     and ($3::text is null or s.resource_id = $3) and not ${hasRight}`,
+    [userId ?? null, applicationId ?? null, resourceId ?? null],
   )
 
 export const deleteById = (sql: Sql, id: string) => endAuthorizations(sql, 's.id = $1', [id])

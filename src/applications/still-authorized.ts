@@ -9,15 +9,22 @@ const hasOneOf = (counts: 'first' | 'second' | 'both') => `r.methods && '{${meth
 /** Whether the session `sessions as r` has two factors, counted as by `countFactors`. */
 const hasTwoFactors = `coalesce(${hasOneOf('both')} or (${hasOneOf('first')} and ${hasOneOf('second')}), false)`
 
-/** Whether the user has agreed to everything that the application got last. Behind a proxy it gets no tokens, and nobody is asked. */
-const hasAgreed = `(s.scopes = '{}' or exists (
+/** Whether the user may use the resource of the authorization, if it has one. */
+const mayUseResource = `(s.resource_id is null or exists (
+  select 1 from resources as x where x.id = s.resource_id and (x.access = 'everyone' or x.groups && u.groups)))`
+
+/**
+ * Whether the user has agreed to everything that the application got last. Behind a proxy it gets no tokens, and nobody is asked. For a
+ * resource the user is asked each time, and the authorization itself is the consent.
+ */
+const hasAgreed = `(s.scopes = '{}' or s.resource_id is not null or exists (
   select 1 from consents as k where k.user_id = s.user_id and k.application_id = s.application_id and k.scopes @> s.scopes))`
 
 /** Whether the session meets what the application demands now, which may be more than when the authorization was made. */
 const meetsDemands = `((a.factors = 1 or ${hasTwoFactors}) and (a.consent = 'none' or ${hasAgreed}))`
 
 /** Whether the user is enabled, may use the application, and has a session that meets its demands. */
-export const hasRight = `(u.disabled_at is null and ${mayUseNow} and ${meetsDemands})`
+export const hasRight = `(u.disabled_at is null and ${mayUseNow} and ${mayUseResource} and ${meetsDemands})`
 
 /** The tables that `stillAuthorized` reads, for a statement that names `application_sessions as s`. */
 export const authorizationTables = `application_sessions as s

@@ -110,15 +110,20 @@ export const createUsedApplications = (
       }),
 
     /**
-     * Ends authorizations that are no longer allowed, after a change of the groups of a user or of who may use an application. The caller
+     * Ends authorizations that are no longer allowed, after a change of the groups of a user or of who may use an application or a resource. The caller
      * holds the row that has changed. Returns how many authorizations ended.
      */
     endWithoutRight: async (
       sql: Transaction,
-      filter: { userId: string } | { applicationId: string },
+      filter: { userId: string } | { applicationId: string } | { resourceId: string },
       origin: RequestOrigin,
     ) => recordEnds(services, sql, 'application_access_ended', await store.deleteWithoutRight(sql, filter), origin),
 
+    /** Ends the use of an application by everybody. */
+    endOfApplication: async (sql: Transaction, applicationId: string, origin: RequestOrigin) => {
+      const endedRows = await store.deleteOfApplication(sql, applicationId)
+      return recordEnds(services, sql, 'application_access_ended', endedRows, origin)
+    },
     endAll: endAllOf(services),
 
     /** Ends the authorization of a device that has signed out. The session of a browser is left alone. */

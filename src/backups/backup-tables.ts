@@ -52,6 +52,8 @@ export const backupTables: Readonly<Record<string, BackedUpTable | LeftOutTable>
   application_secrets: {},
   application_errors: {},
   application_icons: {},
+  client_documents: {},
+  resources: {},
   application_keys: {},
   consents: {},
   personal_tokens: { ends: 'personal token' },

@@ -27,6 +27,7 @@ import { restore } from './operations/restore.js'
 import { serviceKeyAdd, serviceKeyList } from './operations/service-keys.js'
 import { stats } from './operations/stats.js'
 import { webhooksList, webhooksRetry } from './operations/webhooks.js'
+import { resourceAdd, resourceChange, resourceDelete, resourceList, resourceShow } from './resources/resources.js'
 import { migrate } from './serving/migrate.js'
 import { serve } from './serving/serve.js'
 import { printableJson } from './terminal/printing.js'
@@ -98,6 +99,11 @@ const commands: Readonly<Record<string, Command>> = {
   'application secret add': applicationSecretAdd,
   'application secret remove': applicationSecretRemove,
   'application delete': applicationDelete,
+  'resource add': resourceAdd,
+  'resource list': resourceList,
+  'resource show': resourceShow,
+  'resource change': resourceChange,
+  'resource delete': resourceDelete,
   apply,
   export: exportConfiguration,
   'fields list': fieldsList,

@@ -58,7 +58,7 @@ type DeletionRefusal =
   | Refused<'no_group'>
   | Refused<'group_has_members'>
   | (Refused<'set_by_file'> & { file: string })
-  | (Refused<'group_in_use'> & { applications: string[] })
+  | (Refused<'group_in_use'> & { uses: readonly { kind: 'application' | 'resource'; name: string }[] })
 
 const whyNotDeleted = (refusal: DeletionRefusal, name: string) => {
   if (refusal.refused === 'no_group') return `There is no group ${name}.`
@@ -66,13 +66,13 @@ const whyNotDeleted = (refusal: DeletionRefusal, name: string) => {
     return `The group ${name} has members, who would lose it. Add --yes to delete it.`
   if (refusal.refused === 'set_by_file')
     return `The group ${name} is set by ${refusal.file}: remove it there, then run latchkey apply with --prune.`
-  const [application, ...others] = refusal.applications
-  // The group is in use, but not by an application.
-  if (application === undefined)
+  const [first, ...others] = refusal.uses
+  // The group is in use, but neither by an application nor by a resource.
+  if (first === undefined)
     return `ADMIN_GROUP or SUPPORT_GROUP names the group ${name}: change the setting first. Or the setup has made it for administrators, and it stays.`
   if (others.length > 0)
-    return `The applications ${refusal.applications.map(printableText).join(', ')} let the group ${name} in. Change each of them first: latchkey application change APPLICATION --group ANOTHER`
-  return `The application ${printableText(application)} lets the group ${name} in. Change that first: ${quoteCommand('application change', application)} --group ANOTHER`
+    return `The ${refusal.uses.every(({ kind }) => kind === 'application') ? 'applications' : 'applications and resources'} ${refusal.uses.map((use) => printableText(use.name)).join(', ')} let the group ${name} in. Change each of them first: latchkey ${first.kind} change NAME --group ANOTHER`
+  return `The ${first.kind} ${printableText(first.name)} lets the group ${name} in. Change that first: ${quoteCommand(`${first.kind} change`, first.name)} --group ANOTHER`
 }
 
 export const groupDelete = command({

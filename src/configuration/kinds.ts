@@ -101,7 +101,13 @@ const applicationsKind = ({ applicationChanges: { forFiles } }: Needed): Kind<Ap
       const { handle } = current ?? {}
       const id = wantedShape(wanted).id ?? handle?.id ?? ''
       const fields = newApplicationFrom(name, wantedShape(wanted))
-      const { id: shownId, ...shape } = shapeOf({ ...fields, id, createdAt: new Date(0), setByFile: undefined })
+      const { id: shownId, ...shape } = shapeOf({
+        ...fields,
+        id,
+        createdAt: new Date(0),
+        setByFile: undefined,
+        document: undefined,
+      })
       // The id of a new one is not known before it is made.
       return id === '' ? shape : { id: shownId, ...shape }
     },

@@ -68,7 +68,10 @@ export const AccountExport = Type.Object(
         administers: Type.Boolean({ description: 'Whether it has made a request as an administrator' }),
         bound: Type.Boolean({ description: 'Whether it is bound to its device' }),
         application: Type.Union([Type.String(), Null], {
-          description: 'The application whose device without a browser uses this session',
+          description: 'The application whose device without a browser, or program, uses this session',
+        }),
+        resource: Type.Union([Type.String(), Null], {
+          description: 'The resource for which alone the application uses it',
         }),
         createdAt: Moment,
         lastUsedAt: Moment,

@@ -6,6 +6,9 @@ import { Id, Moment, NamedApplication, Nullable, StepUpMethods } from './schemas
 export const openidScopes = ['openid', 'profile', 'email', 'groups', 'fields'] as const
 export type OpenidScope = (typeof openidScopes)[number]
 
+/** With it a native program asks for a session of its own, which outlives that of the browser. For others it means nothing. */
+export const offlineAccess = 'offline_access'
+
 /** The values of `prompt` that an application may send. Others are refused. */
 export const openidPrompts = ['none', 'login', 'consent', 'select_account'] as const
 export type OpenidPrompt = (typeof openidPrompts)[number]
@@ -47,6 +50,31 @@ export const AuthorizationDecisionBody = Type.Object({
   answer: OneOf(authorizationAnswers),
 })
 
+const destinations = ['computer', 'program', 'site'] as const
+
+const OwnSession = Type.Object(
+  {
+    host: Type.Optional(
+      Type.String({ description: 'Where a program that nobody registered comes from. Its name anybody can choose' }),
+    ),
+    destination: Type.Object({
+      kind: OneOf(destinations),
+      host: Type.Optional(Type.String({ description: 'The host of a site, or the scheme of a program' })),
+    }),
+    days: Type.Integer({ description: 'How long the session lasts at most' }),
+  },
+  { description: 'With `consent`: the program stays signed in, in a session of its own' },
+)
+
+const AskedResource = Type.Object(
+  {
+    name: Type.String(),
+    address: Type.String(),
+    scopes: Type.Array(Type.Object({ name: Type.String(), description: Nullable(Type.String()) })),
+  },
+  { description: 'With `consent`: the only one for which the program gets tokens' },
+)
+
 export const Authorization = Type.Object(
   {
     request: Type.Optional(Type.String({ description: 'The id of the stored request' })),
@@ -57,6 +85,8 @@ export const Authorization = Type.Object(
     }),
     user: Type.Optional(Type.Object({ id: Id, username: Type.String() }, { description: 'Who is signed in' })),
     scopes: Type.Optional(Type.Array(OneOf(openidScopes), { description: 'What the user is asked to share' })),
+    ownSession: Type.Optional(OwnSession),
+    resource: Type.Optional(AskedResource),
     methods: Type.Optional({
       ...StepUpMethods.properties.methods,
       description: 'With `prove`: each of these proofs is enough',

@@ -478,6 +478,16 @@ export const refusals = {
     error: 'Unknown application',
     message: 'No application with this client_id may sign its users in here',
   },
+  program_not_allowed: {
+    status: 400,
+    error: 'Program not allowed',
+    message: 'Programs of this address are not allowed here',
+  },
+  program_document_refused: {
+    status: 400,
+    error: 'Document not usable',
+    message: 'The document of this program cannot be read, or says something else than it must',
+  },
   redirect_not_registered: {
     status: 400,
     error: 'Unknown redirect address',

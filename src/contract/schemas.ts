@@ -225,8 +225,12 @@ export const Session = Type.Object(
     }),
     application: Nullable(
       Type.String({
-        description: 'The application whose device without a browser uses this session; null for a browser',
+        description:
+          'The application whose device without a browser, or program, uses this session; null for a browser',
       }),
+    ),
+    resource: Nullable(
+      Type.String({ description: 'The resource for which alone the application uses this session; null for others' }),
     ),
   },
   { title: 'Session' },

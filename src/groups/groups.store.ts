@@ -40,9 +40,13 @@ export const lockGroup = (sql: Sql, name: string) =>
 
 export const deleteGroup = (sql: Sql, name: string) => sql.query('delete from groups where name = $1', [name])
 
-/** The applications that let the members of the group in. An application that wants to name the group must hold its row. */
-export const selectApplications = (sql: Sql, name: string) =>
-  sql.query<{ name: string }>('select name from applications where $1 = any(groups) order by name', [name])
+/** The applications and resources that let the members of the group in. One that wants to name the group must hold its row. */
+export const selectUses = (sql: Sql, group: string) =>
+  sql.query<{ kind: 'application' | 'resource'; name: string }>(
+    `select 'application' as kind, name from applications where $1 = any(groups)
+     union all select 'resource', name from resources where $1 = any(groups) order by kind, name`,
+    [group],
+  )
 
 /**
  * Finds a member without a lock. Joining needs the row of the group, which the caller has locked, and the caller should not wait for a user

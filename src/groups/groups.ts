@@ -34,9 +34,9 @@ const removeInside = async (
   const { set_by_file: file } = group
   if (file !== null && !client.file) return refuse('set_by_file', { file })
   const { roleOf } = await administrators.roles(sql)
-  if (roleOf(name) || (await administrators.isStored(sql, name))) return refuse('group_in_use', { applications: [] })
-  const applications = (await store.selectApplications(sql, name)).map((application) => application.name)
-  if (applications.length > 0) return refuse('group_in_use', { applications })
+  if (roleOf(name) || (await administrators.isStored(sql, name))) return refuse('group_in_use', { uses: [] })
+  const uses = await store.selectUses(sql, name)
+  if (uses.length > 0) return refuse('group_in_use', { uses })
   if ((await store.selectMember(sql, name)).length > 0) return refuse('group_has_members')
   await store.deleteGroup(sql, name)
   await events.recordInside(sql, { kind: 'group_deleted', reason: name }, client)

@@ -52,12 +52,13 @@ export const createRequestIds = (trustProxy: readonly string[] = []) => {
   }
 }
 
-/** The error codes of RFC 6749 (5.2), RFC 6750 (3.1), RFC 7009 (2.2.1) and RFC 8628 (3.5). */
+/** The error codes of RFC 6749 (5.2), RFC 6750 (3.1), RFC 7009 (2.2.1), RFC 8628 (3.5) and RFC 8707 (2). */
 export type ProtocolErrorCode =
   | 'invalid_request'
   | 'invalid_client'
   | 'invalid_grant'
   | 'invalid_scope'
+  | 'invalid_target'
   | 'unauthorized_client'
   | 'unsupported_grant_type'
   | 'invalid_token'
@@ -208,7 +209,12 @@ type DetailedRefusal = Refused<RefusalCode> & {
   Partial<InvalidFields>
 
 /** An operator has to solve these, and finds the request by its id. */
-const refusalsWithRequestId: readonly RefusalCode[] = ['unknown_application', 'redirect_not_registered']
+const refusalsWithRequestId: readonly RefusalCode[] = [
+  'unknown_application',
+  'program_not_allowed',
+  'program_document_refused',
+  'redirect_not_registered',
+]
 
 /** A failure on our side has the id of the request, which leads to its lines in the log. */
 export const bodyOf = (

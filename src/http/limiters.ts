@@ -252,6 +252,13 @@ export const limiters = {
     refusalIsEvent: false,
     about: 'new authorization requests of applications: by user if the browser is signed in, else by client network',
   },
+  client_documents: {
+    countsBy: ['network'],
+    limit: { maximum: 30, window: 15 * minutes },
+    code: 'too_many_requests',
+    refusalIsEvent: false,
+    about: 'documents of programs that are fetched (`CLIENT_DOCUMENTS`), by client network',
+  },
   posted_pages: {
     countsBy: ['network'],
     limit: { maximum: 300, window: 15 * minutes },
@@ -408,6 +415,13 @@ export const limiters = {
     code: 'too_many_requests',
     refusalIsEvent: true,
     about: 'devices without a browser that ask to sign in, of everybody together',
+  },
+  total_client_documents: {
+    countsBy: ['installation'],
+    limit: { maximum: 60, window: 1 * minutes },
+    code: 'too_many_requests',
+    refusalIsEvent: false,
+    about: 'documents of programs that are fetched, of everybody together',
   },
 } as const satisfies Record<string, LimiterRow>
 

@@ -54,6 +54,8 @@ const otherBodies = {
   invalid_configuration: InvalidConfiguration,
   too_many_usernames: TooManyUsernames,
   unknown_application: FailureBody,
+  program_not_allowed: FailureBody,
+  program_document_refused: FailureBody,
   redirect_not_registered: FailureBody,
 } as const satisfies Partial<Record<RefusalCode, object>>
 

@@ -9,7 +9,7 @@ import type { KeyAlgorithm, KeyPair } from './key-pair.js'
 import { createFaultLog, createKeyRing, interval, type Log } from './loaded-keys.js'
 import { isUnopened, isUnreadable, type KeySet, type SigningKeys } from './signing-keys.js'
 
-export type TokenType = 'JWT' | 'logout+jwt'
+export type TokenType = 'JWT' | 'logout+jwt' | 'at+jwt'
 
 /** Signs claims for an application, with the key that its algorithm has now. */
 export type SignToken = (
@@ -82,6 +82,10 @@ const createRsaSignatures = () => {
 const publicKeysByHeader = ({ keys }: KeySet) =>
   new Map(keys.flatMap((key) => (key.publicKey ? [[headerFor(key, 'JWT'), key.publicKey]] : [])))
 
+/** Those of access tokens for resources: only keys that are published. */
+const trustedKeysByHeader = (trusted: readonly { pair: KeyPair }[]) =>
+  new Map(trusted.map(({ pair }) => [headerFor(pair, 'at+jwt'), pair.publicKey]))
+
 const messages = {
   failing: 'the keys of ID tokens cannot be read: going on with those that are known',
   recovered: 'the keys of ID tokens are read again',
@@ -91,7 +95,7 @@ const messages = {
 
 type Signing = { applicationKeys: SigningKeys; clock: Clock; log: Log }
 
-/** Signs ID tokens and logout tokens, publishes their keys, and reads tokens that come back. */
+/** Signs ID tokens, logout tokens and access tokens for resources, publishes their keys, and reads tokens that come back. */
 export const createLoadedApplicationKeys = ({ applicationKeys: signingKeys, clock, log }: Signing) => {
   const signWithRsa = createRsaSignatures()
   const reportFault = createFaultLog(log)
@@ -151,6 +155,14 @@ export const createLoadedApplicationKeys = ({ applicationKeys: signingKeys, cloc
       if (!parts) return undefined
       if (!loaded()) await load()
       const key = byHeader.get(parts.header)
+      return key && verifiedClaims(parts, key)
+    },
+    /** The claims of an access token for a resource. Undefined if none of the published keys has signed it. */
+    readAccess: async (token: string) => {
+      const parts = tokenParts(token)
+      if (!parts) return undefined
+      if (!loaded()) await load()
+      const key = trustedKeysByHeader(loaded()?.trusted ?? []).get(parts.header)
       return key && verifiedClaims(parts, key)
     },
     ages,

@@ -49,7 +49,7 @@ export const selectIdTokenKeys = (sql: Sql, offset: number) =>
     sql,
     `select clock.now, clock.algorithms, k.id, k.algorithm, k.private_key, k.public_key, k.created_at, k.signs_from
      from (select ${databaseNow('$1')} as now,
-       array(select distinct algorithm from applications order by algorithm) as algorithms) as clock
+       array(select algorithm from applications union select algorithm from resources order by algorithm) as algorithms) as clock
      left join application_keys as k on true
      order by k.signs_from, k.id`,
     offset,

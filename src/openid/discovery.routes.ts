@@ -45,6 +45,7 @@ export const DiscoveryDocument = Type.Object(
     authorization_response_iss_parameter_supported: Type.Boolean(),
     backchannel_logout_supported: Type.Boolean(),
     backchannel_logout_session_supported: Type.Boolean(),
+    client_id_metadata_document_supported: Type.Boolean(),
   },
   { title: 'OpenIdConfiguration' },
 )
@@ -59,7 +60,10 @@ const offered = (names: readonly string[], hasFields: boolean) => names.filter((
  * The document from which applications learn what they can ask for (OpenID Connect Discovery 1.0, 3; RFC 8414, 2). A missing property
  * has a default in these standards, so the document also says what is not supported.
  */
-const discoveryDocument = (issuer: string, hasFields: boolean): Static<typeof DiscoveryDocument> => ({
+const discoveryDocument = (
+  issuer: string,
+  { hasFields, takesDocuments }: { hasFields: boolean; takesDocuments: boolean },
+): Static<typeof DiscoveryDocument> => ({
   issuer,
   authorization_endpoint: `${issuer}/authorize`,
   token_endpoint: `${issuer}/token`,
@@ -90,6 +94,7 @@ const discoveryDocument = (issuer: string, hasFields: boolean): Static<typeof Di
   authorization_response_iss_parameter_supported: true,
   backchannel_logout_supported: true,
   backchannel_logout_session_supported: true,
+  client_id_metadata_document_supported: takesDocuments,
 })
 
 const Key = Type.Object({
@@ -114,12 +119,24 @@ const asPublic = (reply: FastifyReply) =>
     'Cache-Control': 'public, max-age=300',
   })
 
+/** Where RFC 8414 (3.1) puts the metadata of this issuer: before its path. */
+const metadataPath = '/.well-known/oauth-authorization-server/api/auth'
+
+const preflightHeaders = {
+  'Access-Control-Allow-Methods': 'GET',
+  'Access-Control-Allow-Headers': '*',
+  'Access-Control-Max-Age': '600',
+}
+
 /** Both answers come from memory once the provider is open. */
 export const openidDiscoveryRoutes = (
   server: Server,
-  { openidProvider, profileFields, config: { publicUrl } }: App,
+  { openidProvider, profileFields, config: { publicUrl, clientDocuments } }: App,
 ) => {
-  const document = discoveryDocument(applicationIssuer(publicUrl), profileFields.definitions.length > 0)
+  const document = discoveryDocument(applicationIssuer(publicUrl), {
+    hasFields: profileFields.definitions.length > 0,
+    takesDocuments: clientDocuments.length > 0,
+  })
   // Every route of the protocol is hidden in the API document, because the discovery document describes them.
   const hidden = {
     hidden: true,
@@ -128,11 +145,24 @@ export const openidDiscoveryRoutes = (
     config: { quiet: true, unlimited: 'Sent from memory' },
   } as const
 
-  route(server, 'GET /api/auth/.well-known/openid-configuration', {
-    ...hidden,
-    answers: { 200: DiscoveryDocument, 503: ProtocolErrorBody },
-    handle: async ({ reply }) => ((await openidProvider.open()) ? asPublic(reply).send(document) : refuse('not_found')),
-  })
+  const paths = ['/api/auth/.well-known/openid-configuration', metadataPath] as const
+  for (const path of paths) {
+    route(server, `GET ${path}`, {
+      ...hidden,
+      answers: { 200: DiscoveryDocument, 503: ProtocolErrorBody },
+      handle: async ({ reply }) =>
+        (await openidProvider.open()) ? asPublic(reply).send(document) : refuse('not_found'),
+    })
+    // A page that sends a header of its own, such as the version of MCP, asks first.
+    route(server, `OPTIONS ${path}`, {
+      ...hidden,
+      answers: {},
+      handle: async ({ reply }) =>
+        (await openidProvider.open())
+          ? asPublic(reply).headers(preflightHeaders).status(204).send()
+          : refuse('not_found'),
+    })
+  }
 
   /** A key is in the set for 24 hours before it signs and for 24 hours after its last token. The first key of an algorithm signs at once. */
   route(server, 'GET /api/auth/keys', {

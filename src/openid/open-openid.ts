@@ -15,9 +15,12 @@ import type { UsersRoom } from '../users/open-users.js'
 import { createAuthorizationRequests } from './authorize/authorization-requests.js'
 import { createAuthorize } from './authorize/authorize.js'
 import { openBackchannel } from './backchannel.js'
+import { createClientDocuments } from './client-documents/client-documents.js'
 import { createDeviceRequests } from './device/device-requests.js'
 import { createDevices } from './device/devices.js'
 import { createLogoutNoticeSender } from './logout/logout-notice-sender.js'
+import { createResources } from './resources/resources.js'
+import { createAccessTokens } from './token/access-tokens.js'
 import { createAuthorizations, createTokenExchange } from './token/authorizations.js'
 import { createCodes } from './token/codes.js'
 import { createIdTokens, createLogoutTokens } from './token/id-tokens.js'
@@ -41,6 +44,10 @@ export const openOpenid = (config: Config, platform: Platform, below: BelowOpeni
   const loadedApplicationKeys = createLoadedApplicationKeys({ applicationKeys, clock, log })
   const signing = { applicationKeys: loadedApplicationKeys, clock, issuer }
   const idTokens = createIdTokens(signing)
+  const accessTokens = createAccessTokens(signing)
+  const resources = createResources(platform)
+  const clientDocuments = createClientDocuments(config, { ...platform, ...below })
+  const secondFactorRequired = () => liveSettings.now().secondFactor === 'required'
   const logoutTokens = createLogoutTokens(signing)
   const consents = createConsents(platform)
   const exchange = createTokenExchange(config, platform, below)
@@ -54,11 +61,17 @@ export const openOpenid = (config: Config, platform: Platform, below: BelowOpeni
     applicationKeys,
     loadedApplicationKeys,
     idTokens,
+    accessTokens,
+    resources,
+    clientDocuments,
     logoutTokens,
     authorize: createAuthorize({
       ...ofClients,
       authorizationRequests: createAuthorizationRequests(platform),
       idTokens,
+      resources,
+      clientDocuments,
+      secondFactorRequired,
       codes,
       issuer,
     }),
@@ -69,7 +82,7 @@ export const openOpenid = (config: Config, platform: Platform, below: BelowOpeni
     devices: createDevices({
       ...ofClients,
       deviceRequests,
-      secondFactorRequired: () => liveSettings.now().secondFactor === 'required',
+      secondFactorRequired,
     }),
     logoutNoticeSender: createLogoutNoticeSender({
       database,
@@ -91,8 +104,13 @@ export const backgroundOf = ({
   applicationErrors,
   applicationKeys,
   loadedApplicationKeys,
+  clientDocuments,
   logoutNoticeSender,
 }: OpenidRoom): { parts: readonly BackgroundPart[]; jobs: readonly Job[] } => ({
   parts: [logoutNoticeSender, applicationErrors, loadedApplicationKeys],
-  jobs: [{ name: 'purge applicationKeys', run: applicationKeys.purge }],
+  jobs: [
+    { name: 'purge applicationKeys', run: applicationKeys.purge },
+    { name: 'end programs that are no longer allowed', run: clientDocuments.endForbidden },
+    { name: 'purge documents of programs', run: clientDocuments.purge },
+  ],
 })

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Application, ownersAmong, type SecretOwner } from '../applications/applications.js'
+import { type Application, clientIdOf, ownersAmong, type SecretOwner } from '../applications/applications.js'
 import { type Refused, refuse } from '../contract/outcome.js'
 import { type Form, formOf } from '../http/forms.js'
 import { fixedLimiter } from '../http/limiters.js'
@@ -171,10 +171,12 @@ const createKnownClients = (clock: Clock, production: boolean) => {
   const recentClients = createRecent(clock, async ({ applications }) => {
     const all = await applications.list()
     return {
-      byId: new Map(all.map((client) => [client.id, client])),
+      byId: new Map(all.map((client) => [clientIdOf(client), client])),
       /** CORS is for applications whose own pages ask for tokens. */
       readingOrigins: new Set(
-        all.filter(({ kind }) => kind === 'browser').flatMap((client) => originsOf(client, production)),
+        all
+          .filter(({ kind }) => kind === 'browser' || kind === 'document')
+          .flatMap((client) => originsOf(client, production)),
       ),
     }
   })

@@ -13,6 +13,7 @@ import type { Design } from '../lib/design.js'
 import { openMessages } from '../messages/open-messages.js'
 import type { Receiver } from '../messages/webhooks.js'
 import { createLogoutNotices } from '../openid/logout/logout-notices.js'
+import { createResourcesAtHosts } from '../openid/resources/resources-at-hosts.js'
 import { createContent } from '../pages/content.js'
 import type { LeakedList } from '../passwords/leaked-list.js'
 import { createPasswords } from '../passwords/passwords.js'
@@ -67,8 +68,10 @@ export const openRooms = (config: Config, given: RoomPlatform) => {
   const keys = openKeys(config, platform)
   const users = openUsers(config, platform, keys)
   const protectedApplications = createProtectedApplications({ ...config, database: platform.ungatedDatabase })
+  const resourcesAtHosts = createResourcesAtHosts({ database: platform.ungatedDatabase })
   const followChanges = async (changes: number) => {
     await protectedApplications.follow(changes)
+    await resourcesAtHosts.follow(changes)
     await liveSettings.follow(changes)
   }
   const sessions = openSessions(config, platform, keys, changeByOldToken, followChanges)
@@ -92,6 +95,7 @@ export const openRooms = (config: Config, given: RoomPlatform) => {
     ...openAccounts(config, platform, upToSignIn),
     logoutNotices: createLogoutNotices({ database, clock }),
     protectedApplications,
+    resourcesAtHosts,
     liveSettings,
     hostSessions: createHostSessions({
       ...upToSignIn,

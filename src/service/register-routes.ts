@@ -1,6 +1,7 @@
 import { accessCheckRoutes } from '../access-check/access-check.routes.js'
 import { forwardRoutes } from '../access-check/forward.routes.js'
 import { hostRoutes } from '../access-check/host.routes.js'
+import { resourceMetadataRoutes } from '../access-check/resource-metadata.routes.js'
 import { wayBackRoutes } from '../access-check/way-back.routes.js'
 import { accountRoutes, exportAccountRoutes } from '../accounts/account.routes.js'
 import { changeEmailRoutes } from '../accounts/change-email.routes.js'
@@ -225,6 +226,7 @@ export const registerAllRoutes = async (server: Server, app: App) => {
   wayBackRoutes(server, app, pages.plainPage('led-back'))
   const signOut = (session: OwnedSession, client: Client) => signOutHere(app, [session], client)
   forwardRoutes(server, app, hostRoutes(server, app, { sendHostPage: pages.hostPage, signOut }))
+  resourceMetadataRoutes(server, app)
   healthRoutes(server, app)
   return { pages, routes }
 }

@@ -35,6 +35,8 @@ export const writableTables: readonly string[] = [
   'application_secrets',
   'application_errors',
   'application_icons',
+  'client_documents',
+  'resources',
   'application_keys',
   'authorization_requests',
   'device_requests',

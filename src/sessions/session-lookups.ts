@@ -22,8 +22,10 @@ export type Session = {
   administers: boolean
   /** Whether only a key of the device renews its tokens. */
   bound: boolean
-  /** The application whose device has the session. Null for the session of a browser. */
+  /** The application whose device or program has the session. Null for the session of a browser. */
   application: string | null
+  /** The resource for which alone the application has it. */
+  resource: string | null
 }
 
 const views = {
@@ -39,6 +41,7 @@ const views = {
   administers: true,
   bound: true,
   application: true,
+  resource: true,
 } as const satisfies Views<Session, SessionBody>
 
 /** A session in the lists of pages: that of its user, and that of administrators. */
@@ -62,6 +65,7 @@ const fromRow = (row: store.SessionRow): Session => ({
   administers: row.administers_since !== null,
   bound: row.bound_at !== null,
   application: row.application,
+  resource: row.resource,
 })
 
 export type SessionLookups = ReturnType<typeof createSessionLookups>

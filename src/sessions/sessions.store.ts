@@ -505,6 +505,7 @@ export type SessionRow = {
   administers_since: Date | null
   bound_at: Date | null
   application: string | null
+  resource: string | null
 }
 
 const sessionSelectList = selectList<SessionRow>({
@@ -520,6 +521,8 @@ const sessionSelectList = selectList<SessionRow>({
   administers_since: true,
   bound_at: true,
   application: '(select name from applications as a where a.id = r.application_id)',
+  resource: `(select x.name from application_sessions as s join resources as x on x.id = s.resource_id
+    where s.sid = r.id and r.application_id is not null)`,
 })
 
 export const selectOfUser = (sql: Sql, userId: string, live: LiveAt) =>

@@ -149,6 +149,8 @@ const productionFaults = (env: Environment, absent: ReadonlySet<string>, values:
     )
   for (const name of ['ACCESS_TOKEN_LIFETIME', 'REFRESH_TOKEN_LIFETIME'])
     if (!absent.has(name)) faults.push(`${name}: is for tests, and must not be set in production`)
+  if (values.CLIENT_DOCUMENTS_ALLOW_PRIVATE === 'true')
+    faults.push('CLIENT_DOCUMENTS_ALLOW_PRIVATE: is for tests and development, and must not be true in production')
   // The client secret and the profiles of users go there.
   const plainSettings = providerAddressSettings(furtherProviders(values.PROVIDERS)).filter((name) =>
     isPlainElsewhere(values[name]),

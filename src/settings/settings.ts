@@ -8,6 +8,7 @@ import { readRedisAddress } from '../platform/cache/redis-address.js'
 import { readPostgresAddress } from '../platform/database/postgres-address.js'
 import { type InvalidAddress, isInvalidAddress } from '../platform/invalid-address.js'
 import { readSmtpAddress, type SmtpServer } from '../platform/mail/smtp-address.js'
+import { documentHosts } from './document-hosts.js'
 import { trustedProxies } from './hosts.js'
 import { providerSettings } from './provider-settings.js'
 import { weaknessOfSecret } from './secrets.js'
@@ -195,6 +196,8 @@ export const settings = {
   WEBHOOK_SECRET: { read: webhookSecrets, otherwise: 'none', secret: true, commonName: true, meaning: 'Signs webhooks: `whsec_` and 24 to 64 random bytes in base64. Several, separated by commas, sign at the same time while you replace a secret. Required with `WEBHOOK_URL`.' },
   WEBHOOK_ALLOW_PRIVATE: { read: oneOf('true', 'false'), fallback: 'false', meaning: '`true` allows a receiver in a private network or on this machine. Plain `http` goes only there: in production a name that leads to a public address is not connected to.' },
   BACKCHANNEL_ALLOW_PRIVATE: { read: oneOf('true', 'false'), fallback: 'false', meaning: '`true` allows that applications are told of ended sessions (back-channel logout) at addresses in a private network or on this machine. Outside of production, this machine is always allowed. Link-local addresses, where clouds answer their machines, are never allowed.' },
+  CLIENT_DOCUMENTS: { read: documentHosts, fallback: '', meaning: 'Whose programs may sign users in for a resource without being registered, by the host of the document that is their `client_id`: `claude.ai,chatgpt.com,vscode.dev`. An entry may add the beginning of a path that ends in `/`, for hosts where others can leave files. Empty: none. docs/agents.md explains it.' },
+  CLIENT_DOCUMENTS_ALLOW_PRIVATE: { read: oneOf('true', 'false'), fallback: 'false', meaning: '`true` allows documents of a private network or of this machine, still by `https`. For tests and development: production refuses it.' },
   REFRESH_GRACE: { read: grace, fallback: '30s', meaning: 'How long a refresh token that was just replaced still gets the same new token again, at most an hour. For those of applications at least 30 seconds.' },
   RENEW_GRACE: { read: grace, fallback: '2m', meaning: 'The same for a refresh token that was replaced by an access check with `renew=1`. The new token travels with the answer of the application, so this must be longer than the slowest of its answers.' },
   ACCESS_TOKEN_LIFETIME: { read: durationUpTo(longestAccess), fallback: longestAccess, commonName: true, meaning: 'How long an access token is valid. Only for tests of your application: production always has 15 minutes.' },

@@ -273,7 +273,7 @@ it('lets a device in that shows a code: compared, proven and by name, also by ha
   await expect.poll(() => focusedName(page)).toBe('The device is not signed in')
   expect((await poll(second.deviceCode)).error).toBe('access_denied')
   await page.goto('/api/auth/account-page')
-  await page.getByText('Television on a device without a browser').waitFor()
+  await page.getByText('Television, signed in on its own').waitFor()
   // An approval can be taken back until the device has its tokens.
   const third = await begin()
   await page.goto('/login#device')

@@ -57,6 +57,10 @@ it('no route for unsafe methods is without a limiter, except a few that cost lit
   const unlimited = latchkey.app.routes.list().filter((route) => route.unlimited && route.limiters.length === 0)
   const unsafe = unlimited.filter(({ method }) => !['GET', 'HEAD'].includes(method))
   expect(unsafe.map(({ method, url }) => `${method} ${url}`).sort()).toEqual([
+    'OPTIONS /.well-known/oauth-authorization-server/api/auth',
+    'OPTIONS /.well-known/oauth-protected-resource',
+    'OPTIONS /.well-known/oauth-protected-resource/*',
+    'OPTIONS /api/auth/.well-known/openid-configuration',
     ...['device', 'revoke', 'token', 'userinfo'].map((name) => `OPTIONS /api/auth/${name}`),
     'POST /api/auth/passkey-login/options',
     'POST /api/sensitive',

@@ -37,7 +37,7 @@ beforeAll(async () => {
   // The counters are in the database, where the test can see and fill them.
   const counters = { REDIS_URL: '', METRICS_PORT: String(port) }
   const settings = { ADMIN_GROUP: 'admins', MAIL_SIGN_IN: 'on', BOUND_SESSIONS: 'on', SERVICE_KEYS_FILE, ...counters }
-  latchkey = await startLatchkey({ settings })
+  latchkey = await startLatchkey({ settings: { ...settings, CLIENT_DOCUMENTS: '127.0.0.1' } })
 })
 afterAll(async () => {
   await latchkey.stop()
@@ -81,6 +81,8 @@ const userInfo = async (token: string): Promise<Seen> => {
 }
 const authorize = (tab: Browser) =>
   tab.post('/api/auth/authorization', { parameters: parametersFor(apps.confidential.id) })
+const askWithDocument = () =>
+  latchkey.browser().post('/api/auth/authorization', { parameters: parametersFor('https://127.0.0.1/program.json') })
 const beginDevice = () => postForm(latchkey.url, '/api/auth/device', { client_id: apps.device.id })
 const register = () => {
   accounts += 1
@@ -265,6 +267,7 @@ const counted: Record<Exclude<(typeof limiterNames)[number], 'token_failures'>, 
     refused: '429 undefined',
   },
   device_requests: { prepare: async () => beginDevice, refused: `429 ${waitOfProtocol}` },
+  client_documents: { prepare: async () => askWithDocument, refused: tooMany },
   user_codes: {
     prepare: async () => {
       const { tab } = await newAccount()
@@ -321,6 +324,7 @@ const counted: Record<Exclude<(typeof limiterNames)[number], 'token_failures'>, 
   total_newcomer_mails: { prepare: async () => register, refused: 'hidden' },
   total_mail_sign_ins: { prepare: async () => askForMail, refused: tooMany },
   total_authorization_requests: { prepare: async () => () => authorize(latchkey.browser()), refused: 'hidden' },
+  total_client_documents: { prepare: async () => askWithDocument, refused: tooMany },
   total_device_requests: { prepare: async () => beginDevice, refused: `429 ${waitOfProtocol}` },
 }
 

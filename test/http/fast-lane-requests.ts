@@ -113,6 +113,10 @@ const otherLine = fc.constantFrom(
     'X-Forwarded-Host: evil.example',
     'X-Original-URI: /a',
     'Authorization: Bearer a.b.c',
+    'Authorization: Bearer eyJhbGciOiJFUzI1NiJ9.e30.AAAA',
+    'authorization: bearer  eyJhbGciOiJFUzI1NiJ9.e30.AAAA ',
+    'X-Auth-Client: a',
+    'X_Auth_Scope: read',
   ],
   ...[
     'Connection: close',
@@ -138,7 +142,14 @@ const proxied = fc
     method: mostly(fc.constant('GET'), fc.constantFrom('HEAD', 'POST', 'OPTIONS', 'get', ''), 30),
     proto: mostly(fc.constant('https'), fc.constantFrom('wss', 'http', 'https,http', ''), 30),
     host: mostly(
-      fc.constantFrom('wiki.localhost', 'WIKI.localhost:443', 'family.localhost', 'open.localhost', 'bank.localhost'),
+      fc.constantFrom(
+        'wiki.localhost',
+        'WIKI.localhost:443',
+        'mcp.localhost',
+        'family.localhost',
+        'open.localhost',
+        'bank.localhost',
+      ),
       fc.constantFrom('wiki.localhost.', 'wiki.localhost:80', 'evil.example', 'wiki.localhost@evil.example', ''),
       20,
     ),

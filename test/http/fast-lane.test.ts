@@ -15,6 +15,7 @@ import type { FastLane } from '../../src/http/limited-server.js'
 import { createAllowedOrigins } from '../../src/http/origins.js'
 import { createServer } from '../../src/http/server.js'
 import { minutes } from '../../src/lib/durations.js'
+import type { ResourceAtHost } from '../../src/openid/resources/resources-at-hosts.js'
 import { StoreUnavailable } from '../../src/platform/database/database.js'
 import type { CountedRequest } from '../../src/platform/metrics/metrics.js'
 import { createCallers } from '../../src/sessions/callers.js'
@@ -50,6 +51,7 @@ const protectedApplications = {
   find: (origin: string) => {
     const all: Record<string, Partial<ProtectedApplication>> = {
       'https://wiki.localhost': { access: 'everyone', factors: 1 },
+      'https://mcp.localhost': { access: 'everyone', factors: 1 },
       'https://family.localhost': { access: 'groups', groups: ['staff'], factors: 1 },
       'https://open.localhost': { access: 'everyone', factors: 1, openPaths: [readOpenPath('/public/')] },
       'https://elsewhere.example': { access: 'everyone', factors: 1, hasOwnCookie: true },
@@ -68,6 +70,17 @@ const protectedApplications = {
       } as unknown as ProtectedApplication)
     )
   },
+}
+
+/** One host is a resource. There is no provider here, so no signed token is a good one. */
+const resource = { address: 'https://mcp.localhost', path: '', scopeNames: ['read'] } as unknown as ResourceAtHost
+const ofResources = {
+  resourcesAtHosts: {
+    isAny: (origin: string) => origin === 'https://mcp.localhost',
+    find: (origin: string) => (origin === 'https://mcp.localhost' ? resource : undefined),
+  },
+  openidProvider: { open: async () => undefined },
+  endedSessions: { refusesToken: () => false },
 }
 
 type Options = {
@@ -89,7 +102,8 @@ const startService = async (given: Options) => {
   const tokens = createTokens({ secrets: [secret], clock, issuer, hasEnded })
   const count = { answered: 0 }
   const allowedOrigins = createAllowedOrigins(origins)
-  const forward = { protectedApplications, isProxy: createIsProxy(trustProxy), clock }
+  const { resourcesAtHosts } = ofResources
+  const forward = { protectedApplications, resourcesAtHosts, isProxy: createIsProxy(trustProxy), clock }
   const offerAfterProvider = ({ gen, amr }: AccessClaims) =>
     gen === 0 && amr.includes('provider') ? 'offer' : undefined
   const boundSessions = { offerAfterProvider }
@@ -121,7 +135,18 @@ const startService = async (given: Options) => {
     sessionOf: async () => undefined,
     answer: async (_request, reply) => reply.redirect('/'),
   }
-  forwardRoutes(server, { callers, cookies, protectedApplications, knownTokens, config, clock, log, metrics }, hosts)
+  const forwarding = {
+    ...ofResources,
+    callers,
+    cookies,
+    protectedApplications,
+    knownTokens,
+    config,
+    clock,
+    log,
+    metrics,
+  }
+  forwardRoutes(server, forwarding, hosts)
   answerUnknown((_request, reply) => reply.status(404).send('no page'))
   const port = Number(new URL(await server.listen({ host: '127.0.0.1', port: 0 })).port)
   return { port, tokens, count, refused, state, logLines, close: () => server.close() }

@@ -77,10 +77,19 @@ const identityIn = ({ headers }: { headers: Headers }) =>
   Object.fromEntries([...headers].filter(([name]) => name.startsWith('x-auth-')))
 
 const empty = Object.fromEntries(
-  ['user-id', 'username', 'name', 'email', 'session-id', 'factors', 'time', 'groups', 'token-id'].map((name) => [
-    `x-auth-${name}`,
-    '',
-  ]),
+  [
+    'user-id',
+    'username',
+    'name',
+    'email',
+    'session-id',
+    'factors',
+    'time',
+    'groups',
+    'token-id',
+    'client',
+    'scope',
+  ].map((name) => [`x-auth-${name}`, '']),
 )
 
 describe('a visitor who may enter', () => {

@@ -27,6 +27,9 @@ const addresses: Record<string, { headers?: Record<string, string>; payload?: st
   'OPTIONS /api/auth/token': {},
   'POST /api/auth/revoke': { headers: form, payload: 'a=b' },
   'OPTIONS /api/auth/revoke': {},
+  'OPTIONS /api/auth/.well-known/openid-configuration': {},
+  'GET /.well-known/oauth-authorization-server/api/auth': {},
+  'OPTIONS /.well-known/oauth-authorization-server/api/auth': {},
   'GET /api/auth/userinfo': {},
   'POST /api/auth/userinfo': { headers: form, payload: 'a=b' },
   'OPTIONS /api/auth/userinfo': {},
@@ -77,7 +80,7 @@ it('without an application every address of the provider is unknown; the first o
 
 it('the walk above misses no address of the provider', () => {
   const isOfProvider =
-    /^\/api\/auth\/(?:.*\/)?(authorize|authorization|token|revoke|userinfo|device|end-session|keys|openid-configuration)$/
+    /^\/api\/auth\/(?:.*\/)?(authorize|authorization|token|revoke|userinfo|device|end-session|keys|openid-configuration)$|oauth-authorization-server/
   const registered = latchkey.app.routes
     .list()
     .filter(({ method, url }) => method !== 'HEAD' && isOfProvider.test(url))

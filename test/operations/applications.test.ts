@@ -143,7 +143,7 @@ it.each([
   [['Wrong', ...redirect, '--everyone', '--home', 'javascript:alert(1)'], 'does not begin with https://'],
   [['Wrong', ...redirect, '--everyone', '--after-logout', 'https://a.example/#x'], 'has a fragment'],
   [['Wrong', ...redirect, '--everyone', '--backchannel-logout', 'http://a.example/'], 'does not begin with https://'],
-  [['Wrong', ...redirect, '--everyone', '--native'], 'scheme with a dot'],
+  [['Wrong', '--redirect', 'http://wiki.example.com/', '--everyone', '--native'], 'scheme with a dot'],
   [['Wrong', ...redirect, '--everyone', '--public', '--no-pkce'], 'always needs PKCE'],
   [['Wrong', '--redirect', 'http://127.0.0.1/', '--everyone', '--native', '--consent', 'none'], 'always asks'],
   [['\u202eWrong', ...redirect, '--everyone'], 'A name has 1 to 60 characters'],
@@ -311,7 +311,7 @@ it('a group that an application lets in cannot be deleted, also if both happen a
     await sql.query("update applications set access = 'groups', groups = '{writers}' where id = $1", [id])
   })
   await other.close()
-  expect(await removal).toMatchObject({ refused: 'group_in_use', applications: ['Press'] })
+  expect(await removal).toMatchObject({ refused: 'group_in_use', uses: [{ kind: 'application', name: 'Press' }] })
   expect(await command('group', 'delete', 'writers', '--yes')).toMatchObject({
     code: 1,
     err: expect.stringContaining('The application Press lets the group writers in.'),

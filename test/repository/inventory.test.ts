@@ -14,7 +14,7 @@ const sourcesBelow = async (folder: string) => {
 
 /** The files that use cryptography. Whoever adds one says in docs/audit.md what for, with which algorithm and key. */
 const known = {
-  'packages/verify/src': 'keys logout-notices openid-attempts openid-sessions published-keys',
+  'packages/verify/src': 'issuer-keys keys openid-attempts openid-sessions published-keys',
   'packages/service/src': 'webhooks',
   'packages/client/src': '',
   src: `assets backup backup-file bcrypt.worker cluster codes connection csrf device-proofs errors folder-lock github-provider hashes host-sessions id-tokens

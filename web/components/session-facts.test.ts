@@ -19,6 +19,7 @@ const session = {
   administers: false,
   bound: false,
   application: null,
+  resource: null,
 }
 
 describe('the button that ends a session', () => {

@@ -5,11 +5,14 @@ import type { Words } from '../words/catalogue.js'
 import { dateWithSeconds, fullDate, isNow, timeAgo } from '../words/dates.js'
 import { fill } from '../words/format.js'
 
-/** The name of a session. A device without a browser is named after its application. */
-const sessionName = (session: Omit<Session, 'current'>, words: Words['dashboard']) =>
-  session.application === null
-    ? deviceName(session, words)
-    : fill(words.sessionOfDevice, { application: session.application })
+/** The name of a session. That of a device without a browser, or of a program, is named after its application. */
+const sessionName = (session: Omit<Session, 'current'>, words: Words['dashboard']) => {
+  const { application, resource } = session
+  if (application === null) return deviceName(session, words)
+  return resource === null
+    ? fill(words.sessionOfDevice, { application })
+    : fill(words.sessionForResource, { application, resource })
+}
 
 /** A browser may have several sessions. The time of the sign-in tells their buttons apart. */
 export const endSessionLabel = (session: Session, words: Words['dashboard'], locale: string) =>

@@ -53,7 +53,7 @@ const goOn = ({ next, request, application, location: address }: Authorization) 
     history.replaceState(null, '', storedRequestAddress(request))
   if (next === 'done' && address !== undefined) {
     location.replace(address)
-    return true
+    return false
   }
   if (request !== undefined && application) rememberApplication(request, application.name)
   if (next !== 'sign_in') return false
@@ -62,6 +62,9 @@ const goOn = ({ next, request, application, location: address }: Authorization) 
   return true
 }
 
+/** A browser on a slow line needs so long to show the next page, in milliseconds. */
+const timeToLeave = 5_000
+
 const here = () => location.pathname + location.search
 
 const signIn = (notice: 'sign_in' | 'other_account') =>
@@ -69,6 +72,27 @@ const signIn = (notice: 'sign_in' | 'other_account') =>
 
 /** `isAnswer`: the request that failed is the one with the user's answer. */
 type State = { question: Authorization } | { refusal: Refusal; isAnswer: boolean } | 'waiting'
+
+/** A page that is left for a program stays where it is, and so may one whose address a program has claimed. */
+const Left = ({ application, location: address = '' }: Authorization) => {
+  const words = useWords('authorize')
+  const isPage = /^https?:/.test(address)
+  const [isOver, setOver] = useState(!isPage)
+  useEffect(() => {
+    const timer = setTimeout(() => setOver(true), timeToLeave)
+    return () => clearTimeout(timer)
+  }, [])
+  if (!isOver) return <LoadingCard />
+  return (
+    <Card>
+      <Heading
+        text={words.closeHeading}
+        lead={fill(words.closeLead, { application: application?.name ?? '' })}
+        focused
+      />
+    </Card>
+  )
+}
 
 const Authorize = () => {
   const [state, setState] = useState<State>('waiting')
@@ -139,6 +163,7 @@ const valuesOf = ({ application, user }: Authorization): Values => ({
 })
 
 const Question = (question: QuestionProps) => {
+  if (question.next === 'done' && question.location !== undefined) return <Left {...question} />
   const Step = steps[question.next]
   return Step ? <Step {...question} /> : <StartAgain {...question} />
 }
@@ -201,8 +226,90 @@ const Choose = (question: QuestionProps) => {
   return <QuestionCard question={question} heading={words.chooseHeading} lead={words.chooseLead} action={action} />
 }
 
-const Consent = (question: QuestionProps) => {
+/** What is certain about a program, in one list: where it comes from counts more than its name. */
+const ProgramFacts = ({ application, ownSession, resource }: QuestionProps) => {
   const words = useWords('authorize')
+  if (!ownSession) return null
+  const { host, destination } = ownSession
+  const place = { host: destination.host ?? '' }
+  const destinations = {
+    computer: words.onThisComputer,
+    program: fill(words.onThisDevice, place),
+    site: place.host,
+  }
+  const facts: [string, string | undefined][] = [
+    [words.program, application?.name],
+    [words.comesFrom, host],
+    [words.usesResource, resource && `${resource.name} (${resource.address})`],
+    [words.answersTo, destinations[destination.kind]],
+  ]
+  return (
+    <dl class="facts">
+      {facts.map(
+        ([name, value]) =>
+          value !== undefined && (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ),
+      )}
+    </dl>
+  )
+}
+
+const StaysSignedIn = ({ destination, days }: NonNullable<Authorization['ownSession']>) => {
+  const words = useWords('authorize')
+  const text = destination.kind === 'site' ? words.staysSignedInThere : words.staysSignedIn
+  return <p class="card-note">{fill(text, { days: String(days) })}</p>
+}
+
+/** What the program may do, in the words of the operator, and what it learns of the user. */
+const ProgramConsent = (question: QuestionProps) => {
+  const words = useWords('authorize')
+  const { application, user, resource, ownSession, scopes = [] } = question
+  const names = { ...valuesOf(question), resource: resource?.name ?? '' }
+  const shared = scopes.some((scope) => scope === 'openid') ? scopes : (['openid', ...scopes] as const)
+  const known: Readonly<Record<string, string>> = words.scopes
+  const send = answerSender(question)
+  return (
+    <Card>
+      <Heading text={fill(words.programHeading, names)} focused={question.takesFocus} />
+      <ProgramFacts {...question} />
+      {ownSession?.host !== undefined && <p class="card-note">{fill(words.claimedName, { host: ownSession.host })}</p>}
+      {ownSession?.destination.kind === 'computer' && (
+        <p class="card-note">{fill(words.anyProgram, { application: application?.name ?? '' })}</p>
+      )}
+      <p class="lead">{fill(words.programLead, { ...names, username: user?.username ?? '' })}</p>
+      <ul class="points">
+        {resource?.scopes.map(({ name, description }) => (
+          <li key={name}>{description ?? known[name] ?? name}</li>
+        ))}
+      </ul>
+      <p>{words.programLearns}</p>
+      <ul class="points">
+        {shared.map((scope) => (
+          <li key={scope}>{words.scopes[scope]}</li>
+        ))}
+      </ul>
+      {ownSession && <StaysSignedIn {...ownSession} />}
+      <div class="other-way">
+        <ContinueButton question={question} text={words.allow} />
+        <Button onPress={() => send('deny')}>{words.doNotAllow}</Button>
+        <Button look="quiet" onPress={() => signIn('other_account')}>
+          {words.otherAccount}
+        </Button>
+      </div>
+    </Card>
+  )
+}
+
+const Consent = (question: QuestionProps) =>
+  question.resource ? <ProgramConsent {...question} /> : <Share {...question} />
+
+const Share = (question: QuestionProps) => {
+  const words = useWords('authorize')
+  const { ownSession } = question
   const action = <ContinueButton question={question} text={words.agree} />
   return (
     <QuestionCard question={question} heading={words.consentHeading} lead={words.consentLead} action={action}>
@@ -211,7 +318,8 @@ const Consent = (question: QuestionProps) => {
           <li key={scope}>{words.scopes[scope]}</li>
         ))}
       </ul>
-      <p class="card-note">{words.consentEnds}</p>
+      <ProgramFacts {...question} />
+      {ownSession ? <StaysSignedIn {...ownSession} /> : <p class="card-note">{words.consentEnds}</p>}
     </QuestionCard>
   )
 }

@@ -1,7 +1,8 @@
 import type { Answer } from './answers.js'
-import { createBoundedFetch, type Fetch, reasonOf } from './bounded-fetch.js'
+import { type Fetch, reasonOf } from './bounded-fetch.js'
+import { createIssuerKeys, hasSignature } from './issuer-keys.js'
 import type { OpenidSession, OpenidSessions } from './openid-sessions.js'
-import { decodeBase64Url, isObject, readObject, splitToken, type TokenText, utf8 } from './token-text.js'
+import { isObject, readObject, splitToken } from './token-text.js'
 
 /** In milliseconds, and longer than a notice is accepted after it was made. */
 const memory = 900_000
@@ -87,62 +88,11 @@ export const createLogoutNotices = ({ sessions, onProblem, ...options }: Options
 export type LogoutNotices = ReturnType<typeof createLogoutNotices>
 
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
-const limits = { milliseconds: 5_000, maxBytes: 64 * 1024 }
-const maxKeys = 32
-/** Keys are read again after this time, because one that is no longer published must not count any more. */
-const maxAge = 300_000
-/** The issuer is asked at most once in this time, because anyone can send tokens with unknown keys. */
-const pause = 10_000
 /** In seconds: how far the clocks of both machines may be apart, and how old a notice may be. */
 const tolerance = 60
 const oldest = 600
 
-const rs256 = { alg: 'RS256', parameters: { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' } }
-const es256 = { alg: 'ES256', parameters: { name: 'ECDSA', hash: 'SHA-256', namedCurve: 'P-256' } }
-
-/** A key is for one algorithm, which follows from the key and not from the token. */
-type IssuerKey = (typeof rs256 | typeof es256) & { key: CryptoKey }
-
-const importKey = async (jwk: unknown): Promise<[string, IssuerKey][]> => {
-  if (!isObject(jwk)) return []
-  const { kty, crv, kid, alg, use = 'sig', n, e, x, y } = jwk
-  const algorithm = kty === 'RSA' ? rs256 : kty === 'EC' && crv === 'P-256' ? es256 : undefined
-  if (!algorithm || typeof kid !== 'string' || use !== 'sig' || (alg ?? algorithm.alg) !== algorithm.alg) return []
-  try {
-    const publicParts = (kty === 'RSA' ? { kty, n, e } : { kty, crv, x, y }) as JsonWebKey
-    const key = await crypto.subtle.importKey('jwk', publicParts, algorithm.parameters, false, ['verify'])
-    return [[kid, { ...algorithm, key }]]
-  } catch {
-    return []
-  }
-}
-
 type Issuer = { readonly issuer: string; readonly keysUrl: string }
-
-const createIssuerKeys = (fetch: Fetch, now: () => number) => {
-  const ask = createBoundedFetch(fetch, limits)
-  let known: { keys: ReadonlyMap<string, IssuerKey>; readAt: number } | undefined
-  let askedAt = Number.NEGATIVE_INFINITY
-
-  const load = async (url: string) => {
-    askedAt = now()
-    const { status, text } = await ask(url, { accept: 'application/json' })
-    const set: unknown = status === 200 ? JSON.parse(text) : undefined
-    if (!isObject(set) || !Array.isArray(set.keys)) throw new Error(`The keys were answered with ${status}`)
-    const keys = await Promise.all(set.keys.slice(0, maxKeys).map(importKey))
-    known = { keys: new Map(keys.flat()), readAt: now() }
-    return known.keys
-  }
-
-  /** Undefined: there is no such key. It throws if that cannot be known now. */
-  return async (url: string, kid: string) => {
-    const isFresh = known !== undefined && now() - known.readAt < maxAge
-    const found = isFresh ? known?.keys.get(kid) : undefined
-    if (found) return found
-    if (isFresh && now() - askedAt < pause) throw new Error('The keys of the issuer were read a moment ago')
-    return (await load(url)).get(kid)
-  }
-}
 
 /** At least one of `sid` and `sub` is there. */
 export type LogoutNotice = {
@@ -174,15 +124,6 @@ const readClaims = (
   if (sub !== undefined && !isClaim(sub)) return 'sub is no text'
   if (sid === undefined && sub === undefined) return 'sid and sub are missing'
   return { sid, sub, jti, iat, exp }
-}
-
-const hasSignature = async ({ key, parameters }: IssuerKey, { signature, signed }: TokenText) => {
-  try {
-    return await crypto.subtle.verify(parameters, key, decodeBase64Url(signature), utf8(signed))
-  } catch {
-    // The text of the signature has a length that no base64 text has.
-    return false
-  }
 }
 
 export type LogoutTokenOptions = { clientId: string; getIssuer: () => Promise<Issuer>; fetch: Fetch; now: () => number }

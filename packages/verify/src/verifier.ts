@@ -40,14 +40,17 @@ const listFor = ({ revocations, fetch, now, onProblem }: Settings) =>
 const pollInterval = 200
 
 /** Checks what changes from one request to the next: the time, and the list of ended sessions. */
-const createCurrentCheck = (settings: Settings, list: ReturnType<typeof listFor>) => {
+export const createCurrentCheck = (
+  settings: Pick<Settings, 'revocations' | 'leeway' | 'now'>,
+  list: ReturnType<typeof listFor>,
+) => {
   const { revocations, leeway, now } = settings
   const isListUsable = () => {
     if (!list || !revocations) return true
     const { loaded, age = 0 } = list.state()
     return loaded ? age <= revocations.maxAge : revocations.whileUnknown === 'accept'
   }
-  return (claims: AccessClaims): VerifyRefusal | undefined => {
+  return (claims: Pick<AccessClaims, 'iat' | 'nbf' | 'exp' | 'sid' | 'gen' | 'userId'>): VerifyRefusal | undefined => {
     const { iat, nbf = 0, exp } = claims
     const seconds = now() / 1000
     if (exp <= seconds) return 'expired'

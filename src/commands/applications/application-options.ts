@@ -1,5 +1,6 @@
 import { type ApplicationChanges, applicationRefusalSentence } from '../../applications/application-changes.js'
 import { type ApplicationPatch, changeFrom, newApplicationFrom } from '../../applications/application-shape.js'
+import type { Access } from '../../applications/applications.js'
 import { maxSecrets } from '../../applications/applications.js'
 import { programNames } from '../../applications/program-settings.js'
 import { proxyNames } from '../../applications/proxy-lines.js'
@@ -68,7 +69,11 @@ const removableOf = (values: Values, name: OptionName) => {
   return text === 'none' ? null : text
 }
 
-const oneOf = <const Choice extends string>(option: string, choices: readonly Choice[], text: string | undefined) => {
+export const oneOf = <const Choice extends string>(
+  option: string,
+  choices: readonly Choice[],
+  text: string | undefined,
+) => {
   if (text === undefined) return undefined
   const choice = choices.find((each) => each === text)
   if (choice === undefined) throw new UsageFault(`--${option} takes ${choices.join(' or ')}.`)
@@ -84,6 +89,17 @@ const maxAgeFrom = (text: string | null | undefined) => {
 
 /** The single value `none` empties the list. */
 const listFrom = (texts: string[] | undefined) => (texts?.join() === 'none' ? [] : texts)
+
+export const accessText = ({ access, groups }: Access) =>
+  access === 'everyone' ? 'everyone' : `members of ${groups.join(', ')}`
+
+export const accessFrom = ({ everyone, group }: { everyone?: boolean | undefined; group?: string[] | undefined }) => {
+  if (everyone && group) throw new UsageFault('Give --everyone or --group, and not both.')
+  if (everyone) return { access: 'everyone', groups: [] } satisfies Access
+  if (!group) return undefined
+  const groups = [...new Set(group.flatMap((text) => text.split(',')).map(groupNameFrom))].sort()
+  return { access: 'groups', groups } satisfies Access
+}
 
 const allowFrom = (values: Values): ApplicationShape['allow'] | undefined => {
   const everyone = isOn(values, 'everyone')

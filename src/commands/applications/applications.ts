@@ -2,10 +2,7 @@ import type { Application } from '../../applications/applications.js'
 import { seconds } from '../../lib/durations.js'
 import { CommandFailure, command } from '../command.js'
 import { asTable, listOf, printableText, quoteCommand } from '../terminal/printing.js'
-import { requireApplication, throwIfRefused } from './application-options.js'
-
-const accessText = ({ access, groups }: Application) =>
-  access === 'everyone' ? 'everyone' : `members of ${groups.join(', ')}`
+import { accessText, requireApplication, throwIfRefused } from './application-options.js'
 
 const applicationTable = (applications: readonly Application[]) =>
   asTable([
@@ -33,6 +30,7 @@ const fieldRows: Record<keyof Application, (application: Application, issuer: st
     ['id', id],
     ['issuer', issuer],
   ],
+  document: ({ document }) => (document === undefined ? [] : [['document', document]]),
   kind: ({ kind }) => [['kind', kind]],
   access: (application) => [['for', accessText(application)]],
   // They stand in the line before.

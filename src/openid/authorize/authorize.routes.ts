@@ -1,11 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Authorization, AuthorizationBody, AuthorizationDecisionBody } from '../../contract/openid.js'
 import { refuse } from '../../contract/outcome.js'
-import { userSubject } from '../../http/limiters.js'
+import { fixedLimiter, userSubject } from '../../http/limiters.js'
 import { sendLimited } from '../../http/limits.js'
 import { clientNetwork, clientOf } from '../../http/request-origin.js'
 import { guardRefusals, route, withHeaders } from '../../http/route.js'
 import type { Server } from '../../http/server.js'
+import { seconds } from '../../lib/durations.js'
 import { randomToken } from '../../lib/random.js'
 import type { App } from '../../service/open-http.js'
 import { addPageRoutes, type ProtocolPages } from '../openid-door.js'
@@ -15,6 +16,9 @@ const cookieName = 'attempt_browser'
 const cookieShape = /^[\w-]{43}$/
 
 const total = 'total_authorization_requests'
+
+const documentsLimiter = fixedLimiter('client_documents')
+const allDocumentsLimiter = fixedLimiter('total_client_documents')
 
 /**
  * Counts a new authorization request: each stores a row, also for a visitor who is not signed in. A signed-in user has their own count,
@@ -35,18 +39,39 @@ const countNewRequest = async (
   return totalExcess && (() => ceilings.answerExcess(reply, total, totalExcess))
 }
 
-/** The page that applications send their users to, and its own API. */
-export const openidAuthorizeRoutes = (server: Server, app: App, pages: ProtocolPages) => {
-  const { guards, callers, cookies, limits, openidProvider } = app
-
+/** What is read of the browser that brings a request. */
+const createVisitors = ({ callers, cookies, countedRequests }: App) => {
   const browserOf = (request: FastifyRequest) => {
     const value = cookies.read(request, cookieName) ?? ''
     return cookieShape.test(value) ? value : undefined
   }
+  /** The counters answer with headers only where a request is refused, and this one may go on with an older copy. */
+  const reserveFetch = async (request: FastifyRequest) => {
+    const attempts = [
+      { limiter: documentsLimiter, subject: clientNetwork(request) },
+      { limiter: allDocumentsLimiter, subject: 'all' },
+    ]
+    const excess = await countedRequests.findExcess(attempts, request)
+    if (!excess) return undefined
+    return refuse('too_many_requests', { retryAfter: Math.ceil(excess.reservation.resetsIn / seconds) })
+  }
   const visitorOf = (request: FastifyRequest, browser: string): Visitor => {
     const couldNotRenew = callers.find(request) === undefined && callers.refreshableTokenOf(request) !== undefined
-    return { browser, caller: callers.holderOf(request), couldNotRenew, origin: clientOf(request) }
+    return {
+      browser,
+      caller: callers.holderOf(request),
+      couldNotRenew,
+      reserveFetch: () => reserveFetch(request),
+      origin: clientOf(request),
+    }
   }
+  return { browserOf, visitorOf }
+}
+
+/** The page that applications send their users to, and its own API. */
+export const openidAuthorizeRoutes = (server: Server, app: App, pages: ProtocolPages) => {
+  const { guards, cookies, limits, openidProvider } = app
+  const { browserOf, visitorOf } = createVisitors(app)
 
   // A navigation from another site brings no Strict cookie. So the page comes first, and asks from our own origin.
   addPageRoutes(server, '/api/auth/authorize', app, pages, pages.protocolPage('authorize'))
@@ -59,6 +84,8 @@ export const openidAuthorizeRoutes = (server: Server, app: App, pages: ProtocolP
     refuses: [
       'bad_request',
       'unknown_application',
+      'program_not_allowed',
+      'program_document_refused',
       'redirect_not_registered',
       'not_found',
       'cross_site',
@@ -68,7 +95,13 @@ export const openidAuthorizeRoutes = (server: Server, app: App, pages: ProtocolP
     answers: { 200: withHeaders(Authorization, { 'Set-Cookie': 'Ties the request to this browser' }) },
     config: {
       ownOriginOnly: true,
-      countsIn: ['authorization_requests', 'total_authorization_requests', 'general'],
+      countsIn: [
+        'authorization_requests',
+        'total_authorization_requests',
+        'client_documents',
+        'total_client_documents',
+        'general',
+      ],
     },
     /** Counts only questions about stored requests. The handler counts new requests, and tells the application if there are too many. */
     preHandler: async (request: FastifyRequest, reply: FastifyReply) => {

@@ -1,12 +1,12 @@
 import type { Static } from 'typebox'
-import { isRedirectAddress } from '../../applications/application-rules.js'
+import { isLoopbackRedirect, isRedirectAddress } from '../../applications/application-rules.js'
 import { type Application, noAccessReason, publicApplication } from '../../applications/applications.js'
 import type { Consents } from '../../applications/used-applications.js'
 import type { Authorization, AuthorizationDecisionBody, AuthorizationStep } from '../../contract/openid.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
 import { applicationIdOf } from '../../contract/pages.js'
 import type { FactorsRoom } from '../../factors/open-factors.js'
-import { minutes } from '../../lib/durations.js'
+import { days, minutes } from '../../lib/durations.js'
 import { createOncePerWindow, RecentMap } from '../../lib/recent.js'
 import type { Transaction } from '../../platform/database/database.js'
 import type { SessionsRoom } from '../../sessions/open-sessions.js'
@@ -37,6 +37,7 @@ import {
   silentError,
   sufficientMethods,
 } from './next-question.js'
+import { beginsSession } from './request-steps.js'
 
 export type UserServices = UsersRoom & SessionsRoom & FactorsRoom & { consents: Consents }
 
@@ -110,9 +111,12 @@ const makeCode = (
       ...(claims && { claims }),
       ...(acr === '1' && { acr }),
     }
-    const codeRequest = { client, redirectUri, codeChallenge, content, origin: visitor.origin }
+    const ownSession = beginsSession(request) ? { resourceId: request.resourceId } : undefined
+    const codeRequest = { client, redirectUri, codeChallenge, content, ownSession, origin: visitor.origin }
     const outcome = await codes.issue(sql, holder, codeRequest)
     if (isRefused(outcome)) return outcome
+    // For a resource the user is asked each time, so nothing is kept that would answer for them.
+    if (hasAgreed && pending.resource) return outcome
     if (hasAgreed) await consents.give(sql, user.id, client.id, sharedScopes(request))
     else if (!(await stillAgrees(services, sql, pending, user))) return refuse('consent_withdrawn')
     return outcome
@@ -154,6 +158,32 @@ const finishWithError = async (
   return isTaken ? done(pending.client, errorLocation(services, pending, end)) : startAgain(pending.client)
 }
 
+/** Where the answer goes, in the words of the page: to a program on this computer, to one that has claimed a link, or to a site. */
+const destinationOf = (redirectUri: string) => {
+  if (isLoopbackRedirect(redirectUri)) return { kind: 'computer' as const }
+  const { protocol, host } = new URL(redirectUri)
+  return /^https?:$/.test(protocol) ? { kind: 'site' as const, host } : { kind: 'program' as const, host: protocol }
+}
+
+/** What the user is asked to agree to. */
+const consentOf = ({ lifetimes }: AuthorizeServices, { client, request, resource }: PendingRequest) => ({
+  scopes: sharedScopes(request).filter((scope) => !resource?.scopes.some(({ name }) => name === scope)),
+  ...(beginsSession(request) && {
+    ownSession: {
+      ...(client.document !== undefined && { host: new URL(client.document).host }),
+      destination: destinationOf(request.redirectUri),
+      days: Math.max(1, Math.floor(lifetimes.session / days)),
+    },
+  }),
+  ...(resource && {
+    resource: {
+      name: resource.name,
+      address: resource.address,
+      scopes: resource.scopes.filter(({ name }) => request.scopes.includes(name)),
+    },
+  }),
+})
+
 /** Asks the question, or with `prompt=none` answers with the error that stands for it. */
 const ask = async (
   services: AuthorizeServices,
@@ -173,7 +203,7 @@ const ask = async (
     next,
     application: publicApplication(client),
     ...(user && { user: { id: user.id, username: user.username } }),
-    ...(next === 'consent' && { scopes: sharedScopes(request) }),
+    ...(next === 'consent' && consentOf(services, pending)),
     ...(user && next === 'prove' && { methods: [...sufficientMethods({ ...pending, user })] }),
   }
 }
@@ -214,16 +244,19 @@ const proceed = async (services: AuthorizeServices, found: PendingRequest): Prom
   return user && next === 'done' ? finishWithCode(services, pending, user, false) : ask(services, pending, user, next)
 }
 
-/** Undefined if the request is over, or an operator has removed its redirect URI since. */
+/** Undefined if the request is over, or an operator has removed its redirect URI or its resource since. */
 const findPending = async (
-  { applications, authorizationRequests }: AuthorizeServices,
+  { applications, authorizationRequests, clientDocuments, resources }: AuthorizeServices,
   id: string,
   visitor: Visitor,
 ): Promise<PendingRequest | undefined> => {
   const request = await authorizationRequests.find({ id, browser: visitor.browser })
   const client = request && (await applications.find(request.clientId))
   if (!client || !isRedirectAddress(client, request.redirectUri)) return undefined
-  return { client, request, visitor }
+  if (client.document !== undefined && !clientDocuments.isAllowed(client.document)) return undefined
+  const resource = request.resourceId === undefined ? undefined : await resources.find(request.resourceId)
+  if (request.resourceId !== undefined && !resource) return undefined
+  return { client, request, resource, visitor }
 }
 
 /** Takes the answer of the user. It counts for the question that is open, and only for the user who was shown on the page. */

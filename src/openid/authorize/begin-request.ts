@@ -4,18 +4,24 @@ import {
   type Application,
   type ApplicationSecrets,
   type Applications,
+  clientIdOf,
   unregisteredSentence,
 } from '../../applications/applications.js'
 import type { AuthorizationStep } from '../../contract/openid.js'
-import { refuse } from '../../contract/outcome.js'
+import { isRefused, refuse } from '../../contract/outcome.js'
 import type { RequestOrigin } from '../../http/request-origin.js'
 import { type Sql, StoreUnavailable } from '../../platform/database/database.js'
 import type { TokenHolder } from '../../sessions/sessions.js'
+import type { ClientDocuments, ReserveFetch } from '../client-documents/client-documents.js'
+import { isDocumentId } from '../client-documents/document.js'
+import type { Resource } from '../resources/resource.js'
+import type { Resources } from '../resources/resources.js'
 import type { IdTokens } from '../token/id-tokens.js'
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-requests.js'
 import {
   type AuthorizationError,
   areClean,
+  beginsSession,
   type CheckedRequest,
   checkRequest,
   isStepError,
@@ -32,11 +38,19 @@ export type Visitor = {
   caller: TokenHolder | undefined
   /** There is a session, but its tokens have expired and could not be renewed. */
   couldNotRenew: boolean
+  /** Counts the fetch of a document that the request makes necessary. */
+  reserveFetch: ReserveFetch
   origin: RequestOrigin
 }
 
 /** A request of a client, with the browser that brings it. */
-export type PendingRequest = { client: Application; request: AuthorizationRequest; visitor: Visitor }
+export type PendingRequest = {
+  client: Application
+  request: AuthorizationRequest
+  /** What the tokens will be for, if the request names it. */
+  resource: Resource | undefined
+  visitor: Visitor
+}
 
 export type RequestServices = {
   applications: Applications
@@ -44,6 +58,10 @@ export type RequestServices = {
   applicationErrors: ApplicationErrors
   authorizationRequests: AuthorizationRequests
   idTokens: IdTokens
+  resources: Resources
+  clientDocuments: ClientDocuments
+  /** Whether every session needs a second factor. */
+  secondFactorRequired: () => boolean
   issuer: string
   /** Clients that have asked before, so that they get an answer while the database is away. */
   rememberedClients: Map<string, Application>
@@ -89,8 +107,17 @@ const addressOf = (client: Application, { values }: Parameters): AnswerAddress |
 const namedUser = async ({ idTokens }: RequestServices, client: Application, { user, hint }: CheckedRequest) => {
   if (user !== undefined || hint === undefined) return user
   const hintContent = await idTokens.readHint(hint)
-  return hintContent?.clientId === client.id ? hintContent.userId : undefined
+  return hintContent?.clientId === clientIdOf(client) ? hintContent.userId : undefined
 }
+
+/** A session of its own needs the second factor of an account that has one: a trusted browser is not enough. */
+const demandsOfOwnSession = (
+  { acr }: CheckedRequest | Omit<CheckedRequest, 'hint'>,
+  secondFactorRequired: boolean,
+) => ({
+  prefersTwoFactors: true,
+  acr: acr ?? (secondFactorRequired ? ('2' as const) : undefined),
+})
 
 /** Stores the request if its user may be asked something. */
 const beginAt = async (
@@ -100,8 +127,10 @@ const beginAt = async (
   parameters: Parameters,
   { browser, origin }: Visitor,
 ) => {
-  const { applicationErrors, authorizationRequests } = services
-  const checked = checkRequest(client, parameters)
+  const { applicationErrors, authorizationRequests, resources, secondFactorRequired } = services
+  const named = parameters.values.get('resource')
+  const resource = named === undefined ? undefined : await resources.findByAddress(named)
+  const checked = checkRequest(client, parameters, named === undefined ? undefined : (resource ?? 'unknown'))
   if (isStepError(checked)) {
     applicationErrors.note(client, 'request', `${checked.error}: ${checked.description}`, origin)
     return errorAt(services, client, address, checked)
@@ -111,24 +140,35 @@ const beginAt = async (
   if (isSilent && checked.hint !== undefined && user === undefined)
     return errorAt(services, client, address, { error: 'login_required', description: 'id_token_hint is not valid' })
   const { hint: _, ...rest } = checked
-  const newRequest = { ...rest, user, redirectUri: address.redirectUri }
+  const newRequest = {
+    ...rest,
+    ...(beginsSession(rest) && demandsOfOwnSession(rest, secondFactorRequired())),
+    user,
+    redirectUri: address.redirectUri,
+  }
   const request = isSilent
     ? await authorizationRequests.beginSilently(client.id, newRequest)
     : await authorizationRequests.begin(client.id, browser, newRequest)
-  return { client, request }
+  return { client, request, resource }
 }
 
+const findClient = async ({ applications, clientDocuments }: RequestServices, clientId: string, visitor: Visitor) =>
+  isDocumentId(clientId)
+    ? clientDocuments.find(clientId, visitor.reserveFetch, visitor.origin)
+    : applications.find(clientId)
+
 const begin = async (services: RequestServices, parameters: Parameters, visitor: Visitor) => {
-  const { applications, applicationSecrets, applicationErrors, rememberedClients } = services
+  const { applicationSecrets, applicationErrors, rememberedClients } = services
   const { origin } = visitor
   const clientId = parameters.values.get('client_id')
-  const client = clientId === undefined ? undefined : await applications.find(clientId)
+  const client = clientId === undefined ? undefined : await findClient(services, clientId, visitor)
+  if (client && isRefused(client)) return client
   if (!client) {
     const owner = clientId === undefined ? undefined : await applicationSecrets.findOwner(clientId)
     applicationErrors.noteUnknown(clientId ?? '', owner, origin)
     return refuse('unknown_application')
   }
-  rememberedClients.set(client.id, client)
+  rememberedClients.set(clientIdOf(client), client)
   const address = addressOf(client, parameters)
   if (address) return beginAt(services, client, address, parameters, visitor)
   const sentence = redirectSentence(client, parameters.values.get('redirect_uri'))

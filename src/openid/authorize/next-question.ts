@@ -1,4 +1,4 @@
-import { type Application, mayUse } from '../../applications/applications.js'
+import { type Access, type Application, mayUse } from '../../applications/applications.js'
 import { countFactors } from '../../contract/factors.js'
 import type { AuthorizationStep } from '../../contract/openid.js'
 import { type ProofMethod, reachingTwoFactors, secondFactorsAmong } from '../../contract/second-factors.js'
@@ -30,7 +30,8 @@ export type RequestDemands = Pick<
   'createdAt' | 'maxAge' | 'prompts' | 'acr' | 'prefersTwoFactors' | 'user' | 'assignedUserId' | 'scopes' | 'claims'
 >
 
-type ApplicationRequest = { client: Application; request: RequestDemands }
+/** `resource`: what the tokens will be for alone. Its rule counts beside that of the application. */
+type ApplicationRequest = { client: Application; request: RequestDemands; resource?: Access | undefined }
 type Situation = ApplicationRequest & { user: SignedInUser }
 
 /**
@@ -69,7 +70,9 @@ const mustChooseUser = (situation: Situation) => {
   return request.prompts.includes('select_account') || isNotNamedUser(situation)
 }
 
-export const lacksConsent = ({ client, request, user }: Situation) => {
+export const lacksConsent = ({ client, request, user, resource }: Situation) => {
+  // The session will last long, and a program that runs on the user's machine can pose as any other of its kind.
+  if (resource) return true
   // Any program on the user's machine can pose as a native application, so its user is always asked.
   if (client.kind === 'native' || request.prompts.includes('consent')) return true
   return client.consent === 'ask' && !sharedScopes(request).every((scope) => user.agreedTo?.includes(scope))
@@ -87,7 +90,8 @@ const questions: readonly Question[] = [
   { step: 'choose', isAsked: mustChooseUser, errorIfSilent: 'login_required' },
   {
     step: 'no_access',
-    isAsked: ({ client, user }) => !mayUse(client, user.groups),
+    isAsked: ({ client, resource, user }) =>
+      !mayUse(client, user.groups) || (resource !== undefined && !mayUse(resource, user.groups)),
     errorIfSilent: 'access_denied',
   },
   {
@@ -121,7 +125,7 @@ export const nextQuestion = (
 }
 
 /** The error for a request with `prompt=none`, which may ask no question (OpenID Connect Core 1.0, 3.1.2.6). */
-export const silentError = ({ client }: ApplicationRequest, next: AuthorizationStep): AuthorizationError => {
-  if (next === 'consent' && client.kind === 'native') return 'interaction_required'
+export const silentError = ({ client, resource }: ApplicationRequest, next: AuthorizationStep): AuthorizationError => {
+  if (next === 'consent' && client.kind === 'native' && !resource) return 'interaction_required'
   return questions.find((each) => each.step === next)?.errorIfSilent ?? 'login_required'
 }

@@ -1,8 +1,9 @@
 import type { Application } from '../../applications/applications.js'
-import { type OpenidPrompt, type OpenidScope, openidPrompts, openidScopes } from '../../contract/openid.js'
+import { type OpenidPrompt, offlineAccess, openidPrompts, openidScopes } from '../../contract/openid.js'
 import { seconds } from '../../lib/durations.js'
 import { isCleanText } from '../../lib/strict-json.js'
-import { userClaims } from '../token/user-claims.js'
+import { type Resource, scopeNames } from '../resources/resource.js'
+import { scopesBesideResource, userClaims } from '../token/user-claims.js'
 
 /** The parameters of a request that came once, and the names of those that came more often. */
 export type Parameters = { values: ReadonlyMap<string, string>; repeated: readonly string[] }
@@ -84,11 +85,12 @@ const parseJson = (text: string): unknown => {
   }
 }
 
-/** The errors of RFC 6749, 4.1.2.1; OpenID Connect Core 1.0, 3.1.2.6; OpenID Connect Core Error Code unmet_authentication_requirements. */
+/** The errors of RFC 6749, 4.1.2.1; OpenID Connect Core 1.0, 3.1.2.6; OpenID Connect Core Error Code unmet_authentication_requirements; RFC 8707, 2. */
 export type AuthorizationError =
   | 'invalid_request'
   | 'unsupported_response_type'
   | 'invalid_scope'
+  | 'invalid_target'
   | 'access_denied'
   | 'temporarily_unavailable'
   | 'login_required'
@@ -108,7 +110,9 @@ const isPrompt = (value: string): value is OpenidPrompt => openidPrompts.some((k
 export type CheckedRequest = {
   state: string | undefined
   nonce: string | undefined
-  scopes: OpenidScope[]
+  scopes: string[]
+  /** The only resource for which the program gets tokens. If undefined, it gets the usual ones. */
+  resourceId: string | undefined
   codeChallenge: string | undefined
   prompts: OpenidPrompt[]
   /** In milliseconds. */
@@ -123,8 +127,12 @@ export type CheckedRequest = {
   prefersTwoFactors: boolean
 }
 
+/** What `resource` names. */
+type Target = Resource | 'unknown' | undefined
+
 type StepInput = {
   client: Application
+  target: Target
   parameters: Parameters
   get: (name: string) => string | undefined
 }
@@ -140,6 +148,36 @@ const checkResponseType: Step['check'] = ({ get }) => {
     ? undefined
     : { error: 'unsupported_response_type', description: 'response_type must be code' }
 }
+
+const checkTarget: Step['check'] = ({ client, target }) => {
+  if (target === 'unknown') return { error: 'invalid_target', description: 'resource is not known here' }
+  return client.kind === 'document' && target === undefined
+    ? { error: 'invalid_target', description: 'resource is missing: this program gets tokens for a resource only' }
+    : undefined
+}
+
+/** For a resource, no scope at all means all of its own. */
+const checkScope: Step['check'] = ({ target, get }) => {
+  const asked = listOf(get('scope'))
+  if (target === undefined || target === 'unknown')
+    return asked.includes('openid') ? undefined : { error: 'invalid_scope', description: 'scope must contain openid' }
+  const own = scopeNames(target)
+  return asked.length === 0 || own.length === 0 || own.some((scope) => asked.includes(scope))
+    ? undefined
+    : { error: 'invalid_scope', description: 'scope has none of the scopes of the resource' }
+}
+
+/** Of what is asked for, what can be given. */
+const grantedScopes = ({ kind }: Application, resource: Resource | undefined, asked: readonly string[]) => {
+  if (resource && asked.length === 0) return scopeNames(resource)
+  const offline = kind === 'native' ? [offlineAccess] : []
+  const known = resource ? [...scopesBesideResource, ...scopeNames(resource)] : [...openidScopes, ...offline]
+  return [...new Set(known)].filter((scope) => asked.includes(scope))
+}
+
+/** Whether the program gets a session of its own, which outlives that of the browser. */
+export const beginsSession = ({ resourceId, scopes }: Pick<CheckedRequest, 'resourceId' | 'scopes'>) =>
+  resourceId !== undefined || scopes.includes(offlineAccess)
 
 const checkChallenge: Step['check'] = ({ client, get }) => {
   const value = get('code_challenge')
@@ -189,13 +227,8 @@ const requestSteps: readonly Step[] = [
     check: ({ get }) =>
       (get('response_mode') ?? 'query') === 'query' ? undefined : invalid('response_mode must be query'),
   },
-  {
-    paragraph: 'OpenID Connect Core 1.0, 3.1.2.1',
-    check: ({ get }) =>
-      listOf(get('scope')).includes('openid')
-        ? undefined
-        : { error: 'invalid_scope', description: 'scope must contain openid' },
-  },
+  { paragraph: 'RFC 8707, 2', check: checkTarget },
+  { paragraph: 'OpenID Connect Core 1.0, 3.1.2.1; RFC 6749, 3.3', check: checkScope },
   { paragraph: 'RFC 7636, 4.4.1; RFC 9700, 2.1.1', check: checkChallenge },
   { paragraph: 'OpenID Connect Core 1.0, 3.1.2.1', check: checkPrompt },
   { paragraph: 'OpenID Connect Core 1.0, 3.1.2.1', check: checkMaxAge },
@@ -217,27 +250,33 @@ const prefersTwo = (acrValues: readonly string[]) =>
   acrValues.find((value) => acrLevels.some((level) => level === value)) === '2'
 
 /**
- * Checks a request and reads its parameters. Every other parameter is ignored (OpenID Connect Core 1.0, 3.1.2.1), and so is
- * `offline_access`, like any unknown scope.
+ * Checks a request and reads its parameters. Every other parameter is ignored (OpenID Connect Core 1.0, 3.1.2.1), and so is every other
+ * scope.
  */
-export const checkRequest = (client: Application, parameters: Parameters): CheckedRequest | StepError => {
+export const checkRequest = (
+  client: Application,
+  parameters: Parameters,
+  target: Target,
+): CheckedRequest | StepError => {
   const get = (name: string) => parameters.values.get(name)
   for (const { check } of requestSteps) {
-    const error = check({ client, parameters, get })
+    const error = check({ client, target, parameters, get })
     if (error) return error
   }
-  const requestedScopes = listOf(get('scope'))
+  const resource = target === 'unknown' ? undefined : target
   const { claims, user, acr = acrLevels, needsAuthTime = false } = readClaims(get('claims')) ?? {}
   const maxAge = get('max_age') ?? (needsAuthTime ? anyAge : undefined)
   return {
     state: get('state'),
     nonce: get('nonce'),
-    scopes: openidScopes.filter((scope) => requestedScopes.includes(scope)),
+    scopes: grantedScopes(client, resource, listOf(get('scope'))),
+    resourceId: resource?.id,
     codeChallenge: get('code_challenge'),
     prompts: listOf(get('prompt')).filter(isPrompt),
     maxAge: maxAge === undefined ? undefined : Number(maxAge) * seconds,
     hint: get('id_token_hint'),
-    claims,
+    // UserInfo takes no token for a resource, so there is nothing that could be asked for by name.
+    claims: resource ? undefined : claims,
     user,
     acr: acr.length === 1 ? acr[0] : undefined,
     prefersTwoFactors: prefersTwo(listOf(get('acr_values'))),

@@ -12,6 +12,7 @@ import type { App } from '../../service/open-http.js'
 import type { TokenHolder } from '../../sessions/sessions.js'
 import type { ClientRoutes } from '../client-authentication.js'
 import type { ProtocolPages } from '../openid-door.js'
+import { noResourceForDevices } from '../token/grant-table.js'
 import type { Devices } from './devices.js'
 import { deviceRequestLifetime, pollInterval, shownUserCode } from './user-codes.js'
 
@@ -101,6 +102,7 @@ export const deviceAuthorizationRoutes = (
       openid.applicationErrors.note(client, 'grant', fault, clientOf(request))
       return sendProtocolError(reply, { error: 'unauthorized_client', description: fault })
     }
+    if (form.values.has('resource')) return sendProtocolError(reply, noResourceForDevices)
     // A device that asks for no scope gets the smallest one (RFC 6749, 3.3).
     const askedScopes = (form.values.get('scope') ?? 'openid').split(' ')
     const scopes = openidScopes.filter((scope) => askedScopes.includes(scope))

@@ -1,4 +1,3 @@
-import type { AccountChangesRoom } from '../../account-changes/open-account-changes.js'
 import type { ApplicationErrors } from '../../applications/application-errors.js'
 import { type Application, publicApplication } from '../../applications/applications.js'
 import { describeDevice } from '../../contract/device-names.js'
@@ -9,24 +8,22 @@ import type { RequestOrigin } from '../../http/request-origin.js'
 import { customerNetworkOf } from '../../lib/networks.js'
 import { fingerprint, randomToken } from '../../lib/random.js'
 import { uuidv7 } from '../../lib/uuid.js'
-import { commitUnlessRefused } from '../../platform/database/database.js'
 import { epochSeconds, fromEpochSeconds } from '../../sessions/issue-tokens.js'
 import { proofOf } from '../../sessions/session-facts.js'
 import type { SessionProof } from '../../sessions/session-lookups.js'
 import type { TokenHolder } from '../../sessions/sessions.js'
-import { beginDeviceSession } from '../../sign-in/new-sessions.js'
 import { findSignedInUser, type UserServices } from '../authorize/authorize.js'
 import { nextQuestion, type RequestDemands, type SignedInUser, sufficientMethods } from '../authorize/next-question.js'
 import { commitForHolder, holdForApplication, type TokenExchange } from '../token/authorizations.js'
 import { authTimeOf, type RedeemedTokens } from '../token/codes.js'
-import { accessTokenLifetime, type DeviceFault, type Grant, grantFrom } from '../token/grants.js'
+import { type DeviceFault, type Grant, grantFrom } from '../token/grants.js'
+import { issueInOwnSession } from '../token/own-sessions.js'
 import * as store from '../token/tokens.store.js'
 import type { Approval, DeviceRequest, DeviceRequests } from './device-requests.js'
 import { readUserCode, shownUserCode } from './user-codes.js'
 
 /** What letting a device in needs, besides what all exchanges of tokens do. */
 export type DeviceServices = TokenExchange &
-  AccountChangesRoom &
   UserServices & {
     deviceRequests: DeviceRequests
     applicationErrors: ApplicationErrors
@@ -41,9 +38,6 @@ type DeviceRedemption<Signed> = {
   /** Signs the ID token before the approval is used up. If signing fails, the approval is still good. */
   sign: (grant: Grant) => Promise<Signed>
 }
-
-/** The ids, tokens and times that are written together when an approval is used. */
-type NewDeviceTokens = { approval: Approval; grant: Grant; refreshHash: Uint8Array; tokensId: string; issuedAt: Date }
 
 /**
  * The grant of an approval, as it will be if nothing changes before the transaction. Undefined if the user is disabled, or the session of
@@ -64,42 +58,10 @@ const prepareGrant = async (
     methods,
     secondFactor: countFactors(methods) === 2,
   }
-  const holder = { ...row, authorization_id: uuidv7(now), sid: uuidv7(now), is_device: true, token_content }
+  const ids = { authorization_id: uuidv7(now), sid: uuidv7(now) }
+  const holder = { ...row, ...ids, is_device: true, resource: null, oldest_generation: 0, token_content }
   return grantFrom(profileFields, holder, randomToken())
 }
-
-/**
- * The device gets its own session, which the user can end without ending others. Rows are locked in the order in which a code is issued:
- * user, session, application. The demands of the application are checked on the finished rows, with the condition that every later use
- * checks too.
- */
-const issueTokens = <Signed>(
-  services: DeviceServices,
-  { client, origin }: DeviceRedemption<Signed>,
-  { approval, grant, refreshHash, tokensId, issuedAt }: NewDeviceTokens,
-) =>
-  commitUnlessRefused(services.database, async (sql) => {
-    const { clock, moments, users, sessionLookups, deviceRequests, events } = services
-    const { userId } = approval
-    const { authorizationId, sid, content, accessToken } = grant
-    const user = await users.lockEnabled(sql, userId)
-    const proof = user && (await sessionLookups.lockLive(sql, { sessionId: approval.sid, userId }))
-    if (!user || !proof) return refuse('ended')
-    await store.holdApplication(sql, client.id)
-    if (!(await deviceRequests.take(sql, approval, sid))) return refuse('taken')
-    const session = { id: sid, applicationId: client.id, proof }
-    if (!(await beginDeviceSession(services, sql, { user, session, client: origin }))) return refuse('ended')
-    const { scopes } = content
-    const newAuthorization = { id: authorizationId, sid, clientId: client.id, userId, scopes, now: clock.now() }
-    await store.upsertAuthorization(sql, newAuthorization)
-    const tokens = { id: tokensId, authorizationId, refreshHash, content, issuedAt }
-    const newAccessToken = { hash: fingerprint(accessToken), lifetime: accessTokenLifetime }
-    await store.insertDeviceTokens(sql, { ...tokens, accessToken: newAccessToken }, moments())
-    const [authorizedRow] = await store.selectStillAuthorized(sql, authorizationId, moments().live)
-    if (!authorizedRow) return refuse('ended')
-    await events.recordInside(sql, { kind: 'application_used', userId, sessionId: sid, reason: client.name }, origin)
-    return { done: true }
-  })
 
 const pollApproval = async <Signed>(
   { deviceRequests, usedApplications }: DeviceServices,
@@ -125,8 +87,18 @@ const redeem = async <Signed>(
   const claims = { tid: uuidv7(now), gen: 0, iat: epochSeconds(now) }
   const refreshToken = refreshTokens.sign(claims)
   const refreshHash = fingerprint(refreshToken)
-  const newTokens = { approval, grant, refreshHash, tokensId: claims.tid, issuedAt: fromEpochSeconds(claims.iat) }
-  const outcome = await issueTokens(services, redemption, newTokens)
+  const { client, origin } = redemption
+  const outcome = await issueInOwnSession(services, {
+    client,
+    origin,
+    approvingSid: approval.sid,
+    grant,
+    codeHash: null,
+    refreshHash,
+    tokensId: claims.tid,
+    issuedAt: fromEpochSeconds(claims.iat),
+    take: (sql) => services.deviceRequests.take(sql, approval, grant.sid),
+  })
   if (!isRefused(outcome)) return { grant, refreshToken, signed }
   if (outcome.refused === 'ended') return refuse('ended')
   const approvalNow = await pollApproval(services, redemption)

@@ -1,3 +1,4 @@
+import type { AccountChangesRoom } from '../../account-changes/open-account-changes.js'
 import { type Application, mayUse } from '../../applications/applications.js'
 import type { ApplicationsRoom } from '../../applications/open-applications.js'
 import { sharedClaims } from '../../contract/access-claims.js'
@@ -31,7 +32,7 @@ export type TokenExchange = ReturnType<typeof createTokenExchange>
 export const createTokenExchange = (
   { lifetimes, publicUrl, refreshGrace }: Config,
   { database, clock }: Platform,
-  below: Keys & UsersRoom & SessionsRoom & MessagesRoom & ApplicationsRoom,
+  below: Keys & UsersRoom & SessionsRoom & MessagesRoom & ApplicationsRoom & AccountChangesRoom,
 ) => {
   return {
     ...below,
@@ -48,20 +49,24 @@ export const createTokenExchange = (
 
 /**
  * Locks what an application gets from the session of a holder, in the order in which everything that ends a session locks it (user, session,
- * application): a session that ends at the same moment leaves no code and no approval behind. Returns how the session was proven.
+ * application, resource): a session that ends at the same moment leaves no code and no approval behind. Returns how the session was proven.
  */
 export const holdForApplication = async (
   { users, sessions }: TokenExchange,
   sql: Transaction,
   holder: TokenHolder,
   applicationId: string,
+  resourceId?: string,
 ) => {
   const user = await users.lockEnabled(sql, holder.userId)
   if (!user) return refuse('not_authenticated')
   const proof = await sessions.lockOfHolder(sql, holder)
   if (isRefused(proof)) return proof
   const [access] = await store.holdApplication(sql, applicationId)
-  return access && mayUse(access, user.groups) ? proof : refuse('no_access')
+  if (!access || !mayUse(access, user.groups)) return refuse('no_access')
+  if (resourceId === undefined) return proof
+  const [resource] = await store.holdResource(sql, resourceId)
+  return resource && mayUse(resource, user.groups) ? proof : refuse('no_access')
 }
 
 /**
@@ -102,6 +107,15 @@ const claimsOf = (row: store.IntrospectedRow, issuer: string, now: Date) =>
     row.scopes,
   )
 
+/** Whom a signed token names to an application behind a proxy. */
+export type ResourceUser = {
+  userId: string
+  username: string
+  name: string | undefined
+  email: string
+  groups: readonly string[]
+}
+
 /** Access tokens, and the end of both kinds of tokens. An authorization lets an application act for a session; it ends with its row. */
 export const createAuthorizations = (exchange: TokenExchange) => {
   const { database, clock, publicUrl, refreshTokens, moments, usedApplications, profileFields } = exchange
@@ -119,6 +133,18 @@ export const createAuthorizations = (exchange: TokenExchange) => {
     holderOf: async (accessToken: string) => {
       const [row] = await store.selectHolder(database, fingerprint(accessToken), moments())
       return row && { clientId: row.application_id, scopes: row.scopes, claims: claimsOf(row, publicUrl, clock.now()) }
+    },
+
+    /** The scopes of the resource that a refresh token is for. Undefined if it is for none. */
+    resourceScopesOf: async (refreshToken: string) => {
+      const claims = refreshTokens.read(refreshToken)
+      return claims && (await store.selectResourceScopes(database, claims.tid))[0]?.scopes
+    },
+
+    /** The user of a signed token, as they are now. Undefined if the session, or the right to use the resource, has ended. */
+    userOfResourceToken: async ({ sid, aud }: { sid: string; aud: string }): Promise<ResourceUser | undefined> => {
+      const [row] = await store.selectResourceUser(database, sid, aud, moments().live)
+      return row && { ...row, name: row.name ?? undefined }
     },
 
     /**

@@ -14,8 +14,9 @@ import type { SessionProof } from '../../sessions/session-lookups.js'
 import type { TokenHolder } from '../../sessions/sessions.js'
 import { holdForApplication, type TokenExchange } from './authorizations.js'
 import { accessTokenLifetime, type CodeFault, type Grant, grantFrom } from './grants.js'
+import { issueInOwnSession } from './own-sessions.js'
 import type { RefreshTokenClaims } from './refresh-token-texts.js'
-import type { CodeRow } from './tokens.store.js'
+import type { CodeRow, OwnSession } from './tokens.store.js'
 import * as store from './tokens.store.js'
 import { sharedScopes, type TokenContent } from './user-claims.js'
 
@@ -28,6 +29,8 @@ export type CodeRequest = {
   /** The S256 challenge of PKCE. */
   codeChallenge?: string | undefined
   content: Omit<TokenContent, 'authTime' | 'methods' | 'secondFactor'>
+  /** Set if a session of its own begins when the code is used. */
+  ownSession?: OwnSession | undefined
   origin: RequestOrigin
 }
 
@@ -45,16 +48,16 @@ export const authTimeOf = ({ provenAt, begunAt, methods }: SessionProof, now: Da
 /** Issues a code for the session of the holder. A refusal has written nothing. */
 const issueCode = async (exchange: TokenExchange, sql: Transaction, holder: TokenHolder, request: CodeRequest) => {
   const { clock, events } = exchange
-  const { client, redirectUri, codeChallenge = null, origin } = request
+  const { client, redirectUri, codeChallenge = null, ownSession, origin } = request
   const { userId, sessionId: sid } = holder
-  const proof = await holdForApplication(exchange, sql, holder, client.id)
+  const proof = await holdForApplication(exchange, sql, holder, client.id, ownSession?.resourceId)
   if (isRefused(proof)) return proof
   const now = clock.now()
-  const scopes = sharedScopes(request.content)
+  const scopes = ownSession ? null : sharedScopes(request.content)
   const newAuthorization = { id: uuidv7(now), sid, clientId: client.id, userId, scopes, now }
   const [authorization] = await store.upsertAuthorization(sql, newAuthorization)
   if (!authorization) throw new Error('An authorization was neither made nor found')
-  if (authorization.is_first)
+  if (authorization.is_first && !ownSession)
     await events.recordInside(sql, { kind: 'application_used', userId, sessionId: sid, reason: client.name }, origin)
   const code = randomToken()
   await store.insertCode(sql, {
@@ -68,13 +71,19 @@ const issueCode = async (exchange: TokenExchange, sql: Transaction, holder: Toke
       methods: [...proof.methods],
       secondFactor: countFactors(proof.methods) === 2,
     },
+    ownSession,
     lifetime: codeLifetime,
     clockOffset: clock.offset(),
   })
   return { code, sid }
 }
 
-type CodeUse = { redirectUri: string | undefined; codeVerifier?: string | undefined }
+type CodeUse = {
+  redirectUri: string | undefined
+  codeVerifier?: string | undefined
+  /** As it is compared; undefined if the program names none. */
+  resource?: string | undefined
+}
 
 /** The form of a verifier (RFC 7636, 4.1). */
 const verifierShape = /^[\w.~-]{43,128}$/
@@ -114,6 +123,7 @@ const faultOf = (row: CodeRow | undefined, use: CodeUse, rules: CodeRules): Code
   if (row.has_expired) return 'expired_code'
   if (row.redirect_address !== use.redirectUri) return 'other_redirect'
   if (!isRedirectAddress(rules, row.redirect_address)) return 'removed_redirect'
+  if (use.resource !== undefined && use.resource !== row.resource?.address) return 'other_resource'
   return verifierFault(row.challenge, use.codeVerifier, rules.pkce) ?? (row.is_authorized ? undefined : 'ended')
 }
 
@@ -130,7 +140,7 @@ const retryWindow = 10 * seconds
 const maxTokens = 50
 
 export type Redemption<Signed> = CodeUse & {
-  client: { id: string } & CodeRules
+  client: { id: string; name: string } & CodeRules
   code: string
   origin: RequestOrigin
   /**
@@ -184,6 +194,39 @@ const checkCode = async <Signed>(exchange: TokenExchange, hash: Uint8Array, rede
   return judged
 }
 
+/** Like `useCode`, for a code that begins a session of its own. */
+const useCodeForOwnSession = async <Signed>(
+  exchange: TokenExchange,
+  codeHash: Uint8Array,
+  row: CodeRow,
+  grant: Grant,
+  { client, origin }: Redemption<Signed>,
+  claims: RefreshTokenClaims,
+) => {
+  const outcome = await issueInOwnSession(exchange, {
+    client,
+    origin,
+    approvingSid: row.sid,
+    grant: { ...grant, content: withoutNonce(grant.content) },
+    resourceId: row.resource_id ?? undefined,
+    codeHash,
+    refreshHash: fingerprint(exchange.refreshTokens.sign(claims)),
+    tokensId: claims.tid,
+    issuedAt: fromEpochSeconds(claims.iat),
+    take: async (sql) => (await store.moveCode(sql, codeHash, grant.authorizationId, exchange.moments())).length > 0,
+  })
+  return !isRefused(outcome)
+}
+
+/** The row as it will be in the session that begins. */
+const inOwnSession = (row: CodeRow, now: Date): CodeRow => ({
+  ...row,
+  authorization_id: uuidv7(now),
+  sid: uuidv7(now),
+  is_device: true,
+  oldest_generation: 0,
+})
+
 const redeem = async <Signed>(
   exchange: TokenExchange,
   redemption: Redemption<Signed>,
@@ -193,12 +236,14 @@ const redeem = async <Signed>(
   const row = await checkCode(exchange, hash, redemption)
   if (isRefused(row)) return row
   const accessToken = randomToken()
-  const grant = grantFrom(profileFields, row, accessToken)
+  const grant = grantFrom(profileFields, row.begins_session ? inOwnSession(row, clock.now()) : row, accessToken)
   const signed = await redemption.sign(grant)
   const now = clock.now()
   const claims = { tid: uuidv7(now), gen: 0, iat: epochSeconds(now) }
-  if (await useCode(exchange, hash, row, accessToken, claims))
-    return { grant, refreshToken: refreshTokens.sign(claims), signed }
+  const isUsed = row.begins_session
+    ? await useCodeForOwnSession(exchange, hash, row, grant, redemption, claims)
+    : await useCode(exchange, hash, row, accessToken, claims)
+  if (isUsed) return { grant, refreshToken: refreshTokens.sign(claims), signed }
   const judgedAgain = await checkCode(exchange, hash, redemption)
   return isRefused(judgedAgain) ? judgedAgain : refuse('ended')
 }

@@ -1,12 +1,14 @@
-import { type Application, deviceFlowFault, quoted } from '../../applications/applications.js'
-import { openidScopes } from '../../contract/openid.js'
+import { type Application, clientIdOf, deviceFlowFault, quoted } from '../../applications/applications.js'
+import { offlineAccess } from '../../contract/openid.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { ProtocolError } from '../../http/errors.js'
 import type { Form } from '../../http/forms.js'
 import type { RequestOrigin } from '../../http/request-origin.js'
 import { seconds } from '../../lib/durations.js'
 import type { OpenidRoom } from '../open-openid.js'
-import { accessTokenLifetime, type Grant, type GrantFault, grantFaults } from './grants.js'
+import { normalResource } from '../resources/resource.js'
+import { accessTokenLifetime, type Grant, type GrantFault, grantFaults, resourceTokenLifetime } from './grants.js'
+import { supportedScopes } from './user-claims.js'
 
 type TokenOutcome = 'issued' | 'refused' | GrantFault
 
@@ -25,19 +27,41 @@ const faulty = (fault: ProtocolError, outcome: TokenOutcome = 'refused'): Faulty
 const missingParameter = (name: string) => faulty({ error: 'invalid_request', description: `${name} is missing` })
 
 /** RFC 6749, 5.1. */
-const answerOf = ({ accessToken, content }: Grant, refreshToken: string, idToken: string | undefined): TokenAnswer => ({
+const answerOf = (
+  { resource, content }: Grant,
+  refreshToken: string,
+  { accessToken, idToken }: SignedTokens,
+): TokenAnswer => ({
   access_token: accessToken,
   token_type: 'Bearer',
-  expires_in: accessTokenLifetime / seconds,
+  expires_in: (resource ? resourceTokenLifetime : accessTokenLifetime) / seconds,
   refresh_token: refreshToken,
   scope: content.scopes.join(' '),
   ...(idToken !== undefined && { id_token: idToken }),
 })
 
-/** Undefined without the scope `openid`, which is plain OAuth (OpenID Connect Core 3.1.2.1). */
-const issueIdToken = async (client: Application, grant: Grant, { idTokens }: OpenidRoom) => {
-  const { sid, subject, content, accessToken } = grant
-  return content.scopes.includes('openid') ? idTokens.issue({ client, subject, sid, content, accessToken }) : undefined
+type SignedTokens = { accessToken: string; idToken: string | undefined }
+
+/** There is no ID token without the scope `openid`, which is plain OAuth (OpenID Connect Core 3.1.2.1). */
+const signTokens = async (
+  client: Application,
+  grant: Grant,
+  { accessTokens, idTokens }: OpenidRoom,
+): Promise<SignedTokens> => {
+  const { sid, subject, content } = grant
+  const accessToken = await accessTokens.issue(client, grant)
+  const audience = { id: clientIdOf(client), algorithm: client.algorithm }
+  const hasIdToken = content.scopes.includes('openid')
+  const idToken = hasIdToken
+    ? await idTokens.issue({ client: audience, subject, sid, content, accessToken })
+    : undefined
+  return { accessToken, idToken }
+}
+
+/** As addresses of resources are compared. What is no address is none of any resource. */
+const resourceIn = ({ values }: Form) => {
+  const text = values.get('resource')
+  return text === undefined ? undefined : (normalResource(text) ?? text)
 }
 
 /** Faults that are no error of the application: an authorization or a device code may end. */
@@ -50,8 +74,9 @@ const redeemCode = async ({ client, form, origin }: TokenRequest, openid: Openid
   if (code === undefined) return missingParameter('code')
   const redirectUri = form.values.get('redirect_uri')
   const codeVerifier = form.values.get('code_verifier')
-  const sign = (grant: Grant) => issueIdToken(client, grant, openid)
-  const redeemed = await openid.codes.redeem({ client, code, redirectUri, codeVerifier, origin, sign })
+  const resource = resourceIn(form)
+  const sign = (grant: Grant) => signTokens(client, grant, openid)
+  const redeemed = await openid.codes.redeem({ client, code, redirectUri, codeVerifier, resource, origin, sign })
   if (!isRefused(redeemed)) return answerOf(redeemed.grant, redeemed.refreshToken, redeemed.signed)
   const { refused } = redeemed
   const { error, description } = grantFaults[refused]
@@ -64,30 +89,42 @@ const redeemCode = async ({ client, form, origin }: TokenRequest, openid: Openid
 }
 
 /** Programs send the scopes of their authorization request again, so unknown scopes are ignored here as they were there (RFC 6749, 3.3). */
-const askedScopes = (text: string | undefined) => {
+const askedScopes = async (text: string | undefined, token: string, { authorizations }: OpenidRoom) => {
   const asked = text?.split(' ').filter(Boolean)
-  const knownScopes = openidScopes.filter((scope) => asked?.includes(scope))
-  return knownScopes.length > 0 ? knownScopes : asked
+  if (!asked) return undefined
+  const isUsual = asked.every((scope) => supportedScopes.includes(scope))
+  const ofResource = isUsual ? [] : ((await authorizations.resourceScopesOf(token)) ?? [])
+  const known = [...supportedScopes, ...ofResource].filter((scope) => asked.includes(scope))
+  // It means nothing for most programs, and asks for nothing here.
+  const withoutOffline = known.filter((scope) => scope !== offlineAccess)
+  return withoutOffline.length > 0 ? [...new Set(withoutOffline)] : asked
 }
 
 /** OpenID Connect Core 12. */
 const refresh = async ({ client, form, origin }: TokenRequest, openid: OpenidRoom) => {
   const token = form.values.get('refresh_token')
   if (token === undefined) return missingParameter('refresh_token')
-  const scopes = askedScopes(form.values.get('scope'))
-  const refreshed = await openid.refresh({ client, token, scopes, origin })
+  const scopes = await askedScopes(form.values.get('scope'), token, openid)
+  const refreshed = await openid.refresh({ client, token, scopes, resource: resourceIn(form), origin })
   if (!isRefused(refreshed))
-    return answerOf(refreshed.grant, refreshed.refreshToken, await issueIdToken(client, refreshed.grant, openid))
+    return answerOf(refreshed.grant, refreshed.refreshToken, await signTokens(client, refreshed.grant, openid))
   const { error, description } = grantFaults[refreshed.refused]
   openid.applicationErrors.note(client, kindOf(refreshed.refused), description, origin)
   return faulty({ error, description }, refreshed.refused)
 }
 
+/** RFC 8707, 2: a target that cannot be had is an error, and never a token for more. */
+export const noResourceForDevices = {
+  error: 'invalid_target',
+  description: 'A device gets no tokens for a resource',
+} as const satisfies ProtocolError
+
 /** RFC 8628, 3.4. A device that waits is no error of its application. */
 const redeemDevice = async ({ client, form, origin }: TokenRequest, openid: OpenidRoom) => {
   const deviceCode = form.values.get('device_code')
   if (deviceCode === undefined) return missingParameter('device_code')
-  const sign = (grant: Grant) => issueIdToken(client, grant, openid)
+  if (form.values.has('resource')) return faulty(noResourceForDevices)
+  const sign = (grant: Grant) => signTokens(client, grant, openid)
   const redeemed = await openid.devices.redeem({ client, deviceCode, origin, sign })
   if (!isRefused(redeemed)) return answerOf(redeemed.grant, redeemed.refreshToken, redeemed.signed)
   const { error, description } = grantFaults[redeemed.refused]
@@ -133,6 +170,9 @@ export const grantTokens = async (tokenRequest: TokenRequest, openid: OpenidRoom
       description: `grant_type must be one of ${grantTypes.join(', ')}`,
     })
   const { mayUse, run }: Grants[string] = grants[type]
+  // The operator has taken its host off the list. The program may ask its user again, and is told then.
+  if (client.document !== undefined && !openid.clientDocuments.isAllowed(client.document))
+    return faulty(grantFaults.ended, 'ended')
   const fault = mayUse === 'every client' ? undefined : mayUse.unless(client)
   return fault === undefined ? run(tokenRequest, openid) : faulty({ error: 'unauthorized_client', description: fault })
 }

@@ -1,20 +1,33 @@
 import type { ProtocolErrorCode } from '../../http/errors.js'
 import { minutes } from '../../lib/durations.js'
 import type { ProfileFields } from '../../users/profile-fields.js'
-import type { HolderRow } from './tokens.store.js'
-import { narrowedTo, type Subject, type TokenContent } from './user-claims.js'
+import type { GrantedResource, HolderRow } from './tokens.store.js'
+import { narrowedTo, type Subject, scopesBesideResource, type TokenContent } from './user-claims.js'
 
 export const accessTokenLifetime = 15 * minutes
+/** For a resource it is signed, so most who check it cannot know that it has ended. */
+export const resourceTokenLifetime = 5 * minutes
 
 /** An access token for an application, and what an ID token or UserInfo says with it. */
 export type Grant = {
+  /** For UserInfo. Nobody gets it where there is a `resource`: then a signed token takes its place. */
   accessToken: string
+  resource: GrantedResource | undefined
+  /** Resources and proxies refuse tokens of lower generations. */
+  oldestGeneration: number
   authorizationId: string
   sid: string
   /** Whether the session is that of a device. */
   isDevice: boolean
   subject: Subject
   content: TokenContent
+}
+
+/** Without the scopes that the resource has lost since. */
+const contentFor = (resource: GrantedResource | null, content: TokenContent): TokenContent => {
+  if (!resource) return content
+  const known = [...scopesBesideResource, ...resource.scopes]
+  return { ...content, scopes: content.scopes.filter((scope) => known.includes(scope)) }
 }
 
 /** The content has fewer scopes than the code had, if a refresh asked for fewer. */
@@ -25,6 +38,8 @@ export const grantFrom = (
   scopes?: readonly string[] | null,
 ): Grant => ({
   accessToken,
+  resource: row.resource ?? undefined,
+  oldestGeneration: row.oldest_generation,
   authorizationId: row.authorization_id,
   sid: row.sid,
   isDevice: row.is_device,
@@ -37,7 +52,7 @@ export const grantFrom = (
     groups: row.groups,
     fields: knownValues(row.fields),
   },
-  content: scopes ? narrowedTo(scopes, row.token_content) : row.token_content,
+  content: contentFor(row.resource, scopes ? narrowedTo(scopes, row.token_content) : row.token_content),
 })
 
 type FaultAnswers = Record<string, { error: ProtocolErrorCode; description: string }>
@@ -52,6 +67,7 @@ const codeFaults = {
   retried_code: { error: 'invalid_grant', description: 'The code was used a moment ago' },
   expired_code: { error: 'invalid_grant', description: 'The code has expired' },
   other_redirect: { error: 'invalid_grant', description: 'redirect_uri is not the one of the authorization request' },
+  other_resource: { error: 'invalid_target', description: 'resource is not the one of the authorization request' },
   removed_redirect: { error: 'invalid_grant', description: 'redirect_uri is not registered any more' },
   missing_verifier: {
     error: 'invalid_grant',
@@ -82,6 +98,7 @@ const refreshFaults = {
     description: 'The refresh token is not known, or was not given to this client',
   },
   reused_token: { error: 'invalid_grant', description: 'The refresh token was used before, so its tokens have ended' },
+  other_resource: codeFaults.other_resource,
   more_scopes: { error: 'invalid_scope', description: 'scope asks for more than the user was asked for' },
   ended: codeFaults.ended,
 } as const satisfies FaultAnswers

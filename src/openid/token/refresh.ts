@@ -15,6 +15,8 @@ export type Refresh = {
   token: string
   /** The scopes of this access token, if fewer than those of the code are wanted. */
   scopes?: readonly string[] | undefined
+  /** The address of the resource that the program names, if it names one. */
+  resource?: string | undefined
   origin: RequestOrigin
 }
 type Refreshed = { grant: Grant; refreshToken: string }
@@ -25,14 +27,14 @@ type Refreshed = { grant: Grant; refreshToken: string }
  */
 const answerUnrotated = async (
   exchange: TokenExchange,
-  { client, token, origin }: Refresh,
+  { client, token, resource, origin }: Refresh,
   claims: RefreshTokenClaims,
   accessToken: string,
   newAccessToken: store.NewAccessToken,
 ): Promise<Refreshed | Refused<RefreshFault>> => {
   const { database, refreshTokens, gracePeriod, moments, usedApplications, profileFields } = exchange
   const { scopes } = newAccessToken
-  const tokensKey = { id: claims.tid, clientId: client.id, grace: gracePeriod, scopes }
+  const tokensKey = { id: claims.tid, clientId: client.id, grace: gracePeriod, scopes, resource: resource ?? null }
   const [row] = await store.selectTokens(database, tokensKey, moments())
   // We have signed this token. If there is a row with its id, the token is another client's. If there is none, its authorization has
   // ended.
@@ -46,14 +48,17 @@ const answerUnrotated = async (
     return refuse('reused_token')
   }
   if (!row.is_authorized) return refuse('ended')
+  if (!row.is_for_resource) return refuse('other_resource')
   if (!row.has_scopes) return refuse('more_scopes')
   const newest = { tid: claims.tid, gen: row.generation, iat: epochSeconds(row.issued_at) }
   const refreshToken = refreshTokens
     .signWithEach(newest)
     .find((text) => equalInConstantTime(fingerprint(text), row.refresh_hash))
   if (refreshToken === undefined) return refuse('unknown_token')
-  const inserted = await store.insertAccessToken(database, claims.tid, newAccessToken, moments())
-  if (inserted.length === 0) return refuse('ended')
+  // An access token for a resource is signed, and stands in no table.
+  const isStored =
+    row.resource !== null || (await store.insertAccessToken(database, claims.tid, newAccessToken, moments())).length > 0
+  if (!isStored) return refuse('ended')
   return { grant: grantFrom(profileFields, row, accessToken, scopes), refreshToken }
 }
 
@@ -74,6 +79,7 @@ const rotate = async (exchange: TokenExchange, refresh: Refresh): Promise<Refres
     generation: successor.gen,
     accessToken: newAccessToken,
     issuedAt: fromEpochSeconds(successor.iat),
+    resource: refresh.resource ?? null,
   }
   const [row] = await store.rotateTokens(database, rotation, moments())
   if (row) return { grant: grantFrom(profileFields, row, accessToken, scopes), refreshToken }

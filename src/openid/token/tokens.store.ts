@@ -1,6 +1,7 @@
 import type { Access } from '../../applications/applications.js'
 import { authorizationTables, stillAuthorized } from '../../applications/still-authorized.js'
 import type { FieldValues } from '../../contract/profile-fields.js'
+import type { KeyAlgorithm } from '../../keys/key-pair.js'
 import type { Sql } from '../../platform/database/database.js'
 import { databaseMoment, milliseconds, selectList } from '../../platform/database/sql.js'
 import { expiryInSql, type LiveAt, liveSession, momentsOf } from '../../sessions/live-sessions.js'
@@ -10,10 +11,15 @@ import type { TokenContent } from './user-claims.js'
 /** The moments that a statement compares with. They come from the clock of the database, which tests move by the offset. */
 export type Moments = { live: LiveAt; clockOffset: number }
 
+/** The resource that tokens are for: its scopes are names. */
+export type GrantedResource = { address: string; algorithm: KeyAlgorithm; scopes: readonly string[] }
+
 /** The user and session of a token, as they are now. */
 export type HolderRow = {
-  /** Whether the session is that of a device, which no browser refreshes. */
+  /** Whether the session is that of a device or a program, which no browser refreshes. */
   is_device: boolean
+  resource: GrantedResource | null
+  oldest_generation: number
   authorization_id: string
   sid: string
   token_content: TokenContent
@@ -34,8 +40,13 @@ const userColumns = {
   groups: 'u.groups',
   fields: 'u.fields',
 }
-/** `source` is the table that has the content of the token. */
-const holderColumns = (source: string) => ({
+const resourceWith = (id: string) => `(select jsonb_build_object('address', x.address, 'algorithm', x.algorithm,
+  'scopes', jsonb_path_query_array(x.scopes, '$[*].name')) from resources as x where x.id = ${id})`
+
+/** `source` is the table that has the content of the token, and `resourceId` the column that names its resource. */
+const holderColumns = (source: string, resourceId = 's.resource_id') => ({
+  resource: resourceWith(resourceId),
+  oldest_generation: 'r.oldest_generation',
   authorization_id: 's.id',
   sid: 's.sid',
   is_device: 'r.application_id is not null',
@@ -52,21 +63,27 @@ export const holdApplication = (sql: Sql, id: string) =>
     [id],
   )
 
+/** The same of a resource. */
+export const holdResource = (sql: Sql, id: string) =>
+  sql.query<Access>('select access, groups from resources where id = $1 for share', [id])
+
 type NewAuthorization = {
   id: string
   sid: string
   clientId: string
   userId: string
-  scopes: readonly string[]
+  /** Null: nothing is shared here, because a session of its own will begin. Then an authorization that is there stays as it is. */
+  scopes: readonly string[] | null
+  resourceId?: string | undefined
   now: Date
 }
 
 /** Each session has one authorization for each application. `is_first`: this statement has created it. */
 export const upsertAuthorization = (sql: Sql, authorization: NewAuthorization) =>
   sql.query<{ id: string; is_first: boolean }>(
-    `insert into application_sessions as s (id, sid, application_id, user_id, scopes, created_at, last_used_at)
-     values ($1, $2, $3, $4, $5, $6, $6)
-     on conflict (sid, application_id) do update set scopes = excluded.scopes, last_used_at = excluded.last_used_at
+    `insert into application_sessions as s (id, sid, application_id, user_id, scopes, created_at, last_used_at, resource_id)
+     values ($1, $2, $3, $4, coalesce($5::text[], '{}'), $6, $6, $7)
+     on conflict (sid, application_id) do update set scopes = coalesce($5::text[], s.scopes), last_used_at = excluded.last_used_at
      returning s.id, s.id = $1 as is_first`,
     [
       authorization.id,
@@ -75,6 +92,7 @@ export const upsertAuthorization = (sql: Sql, authorization: NewAuthorization) =
       authorization.userId,
       authorization.scopes,
       authorization.now,
+      authorization.resourceId ?? null,
     ],
   )
 
@@ -90,15 +108,20 @@ type NewCode = {
   redirectUri: string
   codeChallenge: string | null
   content: TokenContent
+  /** Set if the code begins a session of its own. */
+  ownSession: OwnSession | undefined
   lifetime: number
   clockOffset: number
 }
 
+/** A session of a program that hangs on no browser: for itself, or for a resource alone. */
+export type OwnSession = { resourceId: string | undefined }
+
 export const insertCode = (sql: Sql, code: NewCode) =>
   sql.query(
     `insert into authorization_codes
-       (hash, application_session_id, redirect_address, challenge, token_content, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, ${databaseMoment('$6')}, ${databaseMoment('$6')} + ${milliseconds('$7')})`,
+       (hash, application_session_id, redirect_address, challenge, token_content, created_at, expires_at, begins_session, resource_id)
+     values ($1, $2, $3, $4, $5, ${databaseMoment('$6')}, ${databaseMoment('$6')} + ${milliseconds('$7')}, $8, $9)`,
     [
       code.hash,
       code.authorizationId,
@@ -107,10 +130,14 @@ export const insertCode = (sql: Sql, code: NewCode) =>
       code.content,
       code.clockOffset,
       code.lifetime,
+      code.ownSession !== undefined,
+      code.ownSession?.resourceId ?? null,
     ],
   )
 
 export type CodeRow = HolderRow & {
+  begins_session: boolean
+  resource_id: string | null
   redirect_address: string
   challenge: string | null
   has_expired: boolean
@@ -120,7 +147,9 @@ export type CodeRow = HolderRow & {
 }
 
 const codeColumns = selectList<CodeRow>({
-  ...holderColumns('c'),
+  ...holderColumns('c', 'c.resource_id'),
+  begins_session: 'c.begins_session',
+  resource_id: 'c.resource_id',
   redirect_address: 'c.redirect_address',
   challenge: 'c.challenge',
   has_expired: `c.expires_at <= ${databaseMoment('$3')}`,
@@ -154,6 +183,8 @@ type NewTokens = {
   issuedAt: Date
   accessToken: { hash: Uint8Array; lifetime: number }
 }
+
+export type OwnTokens = Omit<NewTokens, 'codeHash'> & { codeHash: Uint8Array | null }
 
 /**
  * Uses a code up and inserts its tokens. Of several uses at once, only one gets a row. The authorization is locked before its code, because
@@ -195,9 +226,20 @@ export const redeemCode = (sql: Sql, tokens: NewTokens, now: Date, { live, clock
     ],
   )
 
-// ── Devices
+// ── Sessions of devices and programs
 
-type ApproverRow = Omit<HolderRow, 'authorization_id' | 'sid' | 'is_device' | 'token_content'> &
+/** Uses a code up, and gives it to the authorization that it begins: then a second use ends that one. No row if it cannot be used. */
+export const moveCode = (sql: Sql, hash: Uint8Array, authorizationId: string, { clockOffset }: Moments) =>
+  sql.query(
+    `update authorization_codes set used_at = ${databaseMoment('$3')}, application_session_id = $2
+     where hash = $1 and used_at is null and expires_at > ${databaseMoment('$3')} returning 1`,
+    [hash, authorizationId, clockOffset],
+  )
+
+type ApproverRow = Omit<
+  HolderRow,
+  'authorization_id' | 'sid' | 'is_device' | 'token_content' | 'resource' | 'oldest_generation'
+> &
   ProofRow & { begun_at: Date }
 const approverColumns = selectList<ApproverRow>({
   ...userColumns,
@@ -215,22 +257,37 @@ export const selectApprover = (sql: Sql, { userId, sid }: { userId: string; sid:
     [sid, userId, momentsOf(live)],
   )
 
-/** The tokens of a device, whose authorization was made in the same transaction. */
-export const insertDeviceTokens = (
+/**
+ * The tokens of a device or a program, whose authorization was made in the same transaction. Access tokens for a resource are signed, and
+ * stand in no table.
+ */
+export const insertOwnTokens = (
   sql: Sql,
-  { id, authorizationId, refreshHash, content, issuedAt, accessToken }: Omit<NewTokens, 'codeHash'>,
+  { id, authorizationId, codeHash, refreshHash, content, issuedAt, accessToken }: OwnTokens,
   { clockOffset }: Moments,
 ) =>
   sql.query(
     `with made as (
-       insert into application_tokens (id, application_session_id, refresh_hash, token_content, issued_at, rotated_at, expires_at)
-       select $1, s.id, $3, $4, $5, ${databaseMoment('$6')}, ${tokensExpiry('r')}
+       insert into application_tokens
+         (id, application_session_id, code_hash, refresh_hash, token_content, issued_at, rotated_at, expires_at)
+       select $1, s.id, $9, $3, $4, $5, ${databaseMoment('$6')}, ${tokensExpiry('r')}
        from application_sessions as s join sessions as r on r.id = s.sid where s.id = $2
-       returning id
+       returning id, application_session_id
      )
      insert into application_access_tokens (hash, application_tokens_id, scopes, expires_at)
-     select $7, made.id, null, ${databaseMoment('$6')} + ${milliseconds('$8')} from made`,
-    [id, authorizationId, refreshHash, content, issuedAt, clockOffset, accessToken.hash, accessToken.lifetime],
+     select $7, made.id, null, ${databaseMoment('$6')} + ${milliseconds('$8')}
+     from made join application_sessions as s on s.id = made.application_session_id where s.resource_id is null`,
+    [
+      id,
+      authorizationId,
+      refreshHash,
+      content,
+      issuedAt,
+      clockOffset,
+      accessToken.hash,
+      accessToken.lifetime,
+      codeHash,
+    ],
   )
 
 /** `writeInterval` is in milliseconds. `longest` is how long a session lasts (`live-sessions`). */
@@ -275,7 +332,13 @@ type Rotation = {
   generation: number
   accessToken: NewAccessToken
   issuedAt: Date
+  /** The address that the program names, if it names one. */
+  resource: string | null
 }
+
+/** Whether the authorization is for the resource that the program names, if it names one. */
+const isFor = (resource: string) =>
+  `(${resource}::text is null or exists (select 1 from resources as x where x.id = s.resource_id and x.address = ${resource}))`
 
 const hasScopes = (tokens: string, scopes: string) =>
   `(${scopes}::text[] is null or ${tokens}.token_content->'scopes' @> to_jsonb(${scopes}::text[]))`
@@ -296,11 +359,11 @@ export const rotateTokens = (sql: Sql, rotation: Rotation, { live, clockOffset }
        where t.id = $1 and (t.refresh_hash = $2 or t.generation < $4::int - 1) and t.expires_at > ${databaseMoment('$6')}
          and s.id = t.application_session_id and s.application_id = $5
          and r.id = s.sid and u.id = s.user_id and a.id = s.application_id
-         and ${stillAuthorized('$8')} and ${hasScopes('t', '$10')}
+         and ${stillAuthorized('$8')} and ${hasScopes('t', '$10')} and ${isFor('$12')}
        returning t.id as tokens_id, ${rotatedColumns}
      ), issued as (
        insert into application_access_tokens (hash, application_tokens_id, scopes, expires_at)
-       select $9, tokens_id, $10, ${databaseMoment('$6')} + ${milliseconds('$11')} from rotated
+       select $9, tokens_id, $10, ${databaseMoment('$6')} + ${milliseconds('$11')} from rotated where resource is null
      )
      select * from rotated`,
     [
@@ -315,6 +378,7 @@ export const rotateTokens = (sql: Sql, rotation: Rotation, { live, clockOffset }
       rotation.accessToken.hash,
       rotation.accessToken.scopes,
       rotation.accessToken.lifetime,
+      rotation.resource,
     ],
   )
 
@@ -326,6 +390,7 @@ export type TokensRow = HolderRow & {
   is_just_rotated: boolean
   is_authorized: boolean
   has_scopes: boolean
+  is_for_resource: boolean
 }
 
 const tokensColumns = selectList<TokensRow>({
@@ -337,19 +402,29 @@ const tokensColumns = selectList<TokensRow>({
   is_just_rotated: `t.rotated_at > ${databaseMoment('$3')} - ${milliseconds('$4')}`,
   is_authorized: `(t.expires_at > ${databaseMoment('$3')} and ${stillAuthorized('$5')})`,
   has_scopes: hasScopes('t', '$6'),
+  is_for_resource: isFor('$7'),
 })
 
 /** `grace`: for how long after a rotation the previous token is exchanged for the newest one again. */
 export const selectTokens = (
   sql: Sql,
-  tokens: { id: string; clientId: string; grace: number; scopes: readonly string[] | null },
+  tokens: { id: string; clientId: string; grace: number; scopes: readonly string[] | null; resource: string | null },
   { live, clockOffset }: Moments,
 ) =>
   sql.query<TokensRow>(
     `select ${tokensColumns} from application_tokens as t
      join (${authorizationTables}) on s.id = t.application_session_id
      where t.id = $1 and s.application_id = $2`,
-    [tokens.id, tokens.clientId, clockOffset, tokens.grace, momentsOf(live), tokens.scopes],
+    [tokens.id, tokens.clientId, clockOffset, tokens.grace, momentsOf(live), tokens.scopes, tokens.resource],
+  )
+
+/** The names of the scopes of the resource that the tokens are for. No row if they are for none. */
+export const selectResourceScopes = (sql: Sql, id: string) =>
+  sql.query<{ scopes: string[] }>(
+    `select jsonb_path_query_array(x.scopes, '$[*].name') as scopes from application_tokens as t
+     join application_sessions as s on s.id = t.application_session_id join resources as x on x.id = s.resource_id
+     where t.id = $1`,
+    [id],
   )
 
 /** The tokens with this id, of any application. */
@@ -417,6 +492,15 @@ export const selectHolder = (sql: Sql, hash: Uint8Array, { live, clockOffset }: 
      join (${authorizationTables}) on s.id = t.application_session_id
      where x.hash = $1 and x.expires_at > ${databaseMoment('$2')} and ${stillAuthorized('$3')}`,
     [hash, clockOffset, momentsOf(live)],
+  )
+
+/** The user of the session that is for the resource with this address. */
+export const selectResourceUser = (sql: Sql, sid: string, address: string, live: LiveAt) =>
+  sql.query<{ userId: string; username: string; name: string | null; email: string; groups: string[] }>(
+    `select u.id as "userId", u.username, u.name, u.email, u.groups from ${authorizationTables}
+     join resources as x on x.id = s.resource_id
+     where s.sid = $1 and x.address = $2 and ${stillAuthorized('$3')}`,
+    [sid, address, momentsOf(live)],
   )
 
 // ── Revocation: an application can revoke its own tokens only. One statement for both, so that unknown tokens take as long as others.

@@ -1,4 +1,4 @@
-import { type OpenidScope, openidScopes } from '../../contract/openid.js'
+import { type OpenidScope, offlineAccess, openidScopes } from '../../contract/openid.js'
 import type { FieldValues } from '../../contract/profile-fields.js'
 
 /** The facts about a user that an application can be told. */
@@ -48,7 +48,11 @@ export const userClaims = Object.keys(claimTable) as readonly UserClaim[]
 export const supportedScopes: readonly string[] = [
   'openid',
   ...new Set(userClaims.map((name) => claimTable[name].scope)),
+  offlineAccess,
 ]
+
+/** What tokens for a resource can have besides the scopes of the resource itself. */
+export const scopesBesideResource: readonly string[] = ['openid', 'profile', 'email', 'groups', offlineAccess]
 
 type RequestedContent = { scopes: string[]; claims?: NonNullable<TokenContent['claims']> }
 

@@ -397,7 +397,11 @@ export const admin: Words['admin'] = {
   app: {
     lead: 'Programas cuyos usuarios inician sesión aquí. Las direcciones y los secretos solo se cambian en la línea de comandos.',
     empty: 'No hay ninguna aplicación. Se añaden en la línea de comandos.',
-    kinds: { web: 'Servidor web', browser: 'En el navegador', native: 'En un dispositivo' },
+    kinds: {
+      web: 'Servidor web',
+      browser: 'En el navegador',
+      native: 'En un dispositivo',
+    },
     everyone: 'Todos',
     nobody: 'Nadie',
     noErrors: 'Ninguno',
@@ -620,6 +624,9 @@ export const admin: Words['admin'] = {
     application_added: 'Aplicación añadida',
     application_changed: 'Aplicación cambiada',
     application_deleted: 'Aplicación eliminada',
+    resource_added: 'Recurso añadido',
+    resource_changed: 'Recurso cambiado',
+    resource_deleted: 'Recurso eliminado',
     application_refused: 'Solicitud de una aplicación rechazada',
     setting_changed: 'Ajuste cambiado',
     configuration_owned: 'Tomado por un archivo de configuración',

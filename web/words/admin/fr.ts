@@ -399,7 +399,11 @@ export const admin: Words['admin'] = {
   app: {
     lead: 'Programmes dont les utilisateurs se connectent ici. Les adresses et les secrets ne se modifient qu’en ligne de commande.',
     empty: 'Il n’y a aucune application. Elles s’ajoutent en ligne de commande.',
-    kinds: { web: 'Serveur web', browser: 'Dans le navigateur', native: 'Sur un appareil' },
+    kinds: {
+      web: 'Serveur web',
+      browser: 'Dans le navigateur',
+      native: 'Sur un appareil',
+    },
     everyone: 'Tous',
     nobody: 'Personne',
     noErrors: 'Aucune',
@@ -617,6 +621,9 @@ export const admin: Words['admin'] = {
     application_added: 'Application ajoutée',
     application_changed: 'Application modifiée',
     application_deleted: 'Application supprimée',
+    resource_added: 'Ressource ajoutée',
+    resource_changed: 'Ressource modifiée',
+    resource_deleted: 'Ressource supprimée',
     application_refused: 'Demande d’une application refusée',
     setting_changed: 'Réglage modifié',
     configuration_owned: 'Repris par un fichier de configuration',

@@ -111,6 +111,8 @@ export const de: RefusalWords = {
 
     unknown_device_code:
       'Dieser Code ist nicht bekannt, wurde schon verwendet oder ist abgelaufen. Ihr Gerät kann einen neuen anzeigen.',
+    program_not_allowed: 'Programme dieser Adresse sind hier nicht zugelassen.',
+    program_document_refused: 'Was dieses Programm über sich angibt, ließ sich nicht lesen oder kann nicht stimmen.',
     unknown_application: 'Die Anwendung, die Sie hierher geschickt hat, ist hier nicht bekannt.',
     redirect_not_registered:
       'Die Anwendung möchte, dass Sie zu einer Adresse zurückkehren, die für sie nicht eingetragen ist. Zu Ihrer Sicherheit geht es dorthin nicht weiter.',

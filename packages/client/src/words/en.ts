@@ -100,6 +100,8 @@ export const en: RefusalWords = {
     mailed_code_void: 'This code has expired, or all five attempts are used up. Ask for a new email.',
 
     unknown_device_code: 'This code is not known, was used, or has expired. Your device can show a new one.',
+    program_not_allowed: 'Programs of this address are not allowed here.',
+    program_document_refused: 'What this program says about itself could not be read, or cannot be right.',
     unknown_application: 'The application that sent you here is not known to this site.',
     redirect_not_registered:
       'The application wants you to come back to an address that is not registered for it. For your safety you are not sent there.',

@@ -102,6 +102,8 @@ export const es: RefusalWords = {
     mailed_code_void: 'Este código caducó o ya se usaron los cinco intentos. Pide un correo nuevo.',
 
     unknown_device_code: 'Este código no se conoce, ya se usó o caducó. Tu dispositivo puede mostrar uno nuevo.',
+    program_not_allowed: 'Los programas de esta dirección no están permitidos aquí.',
+    program_document_refused: 'Lo que este programa dice de sí mismo no se pudo leer o no puede ser correcto.',
     unknown_application: 'Este sitio no conoce la aplicación que te envió aquí.',
     redirect_not_registered:
       'La aplicación quiere que vuelvas a una dirección que no está registrada para ella. Por tu seguridad, no te enviamos allí.',

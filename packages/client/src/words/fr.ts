@@ -103,6 +103,8 @@ export const fr: RefusalWords = {
 
     unknown_device_code:
       'Ce code est inconnu, a déjà été utilisé ou a expiré. Votre appareil peut en afficher un nouveau.',
+    program_not_allowed: 'Les programmes de cette adresse ne sont pas autorisés ici.',
+    program_document_refused: 'Ce que ce programme indique sur lui-même n’a pas pu être lu, ou ne peut pas être exact.',
     unknown_application: 'L’application qui vous a envoyé ici n’est pas connue de ce site.',
     redirect_not_registered:
       'L’application veut vous faire revenir à une adresse qui n’est pas enregistrée pour elle. Pour votre sécurité, vous n’y êtes pas envoyé.',

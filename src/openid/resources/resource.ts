@@ -1,0 +1,91 @@
+import { addressFault, addressFaults, longestApplicationName } from '../../applications/application-rules.js'
+import type { Access } from '../../applications/applications.js'
+import { type Refused, refuse } from '../../contract/outcome.js'
+import type { KeyAlgorithm } from '../../keys/key-pair.js'
+import { displayName } from '../../users/names.js'
+
+/** `description`: what the user reads. Without one it is the name, or our own words for `profile`, `email` and `groups`. */
+export type ResourceScope = { name: string; description: string | null }
+
+/** An API or a server for which programs get tokens that are good nowhere else. Its address is their audience. */
+export type Resource = Access & {
+  id: string
+  address: string
+  name: string
+  scopes: readonly ResourceScope[]
+  algorithm: KeyAlgorithm
+  createdAt: Date
+}
+
+export type NewResource = Omit<Resource, 'id' | 'createdAt'>
+/** The address is in tokens and in the settings of programs, so it cannot change. */
+export type ResourceChange = Partial<Omit<NewResource, 'address'>>
+
+/** As it is kept and compared: as a URL parser writes it, where a lone slash after the host makes no difference. */
+export const normalResource = (text: string) => {
+  if (!URL.canParse(text)) return undefined
+  const { href, pathname } = new URL(text)
+  return pathname === '/' && href.endsWith('/') ? href.slice(0, -1) : href
+}
+
+const longestAddress = 500
+const maxScopes = 20
+const longestDescription = 120
+const scopeShape = /^[A-Za-z0-9._:/-]{1,64}$/
+/** They have a meaning of their own in every request. */
+const reservedScopes = ['openid', 'offline_access']
+
+const faults = {
+  ...addressFaults,
+  too_long: `is longer than ${longestAddress} characters`,
+  query: 'has a query (?)',
+} as const
+
+export type ResourceRefusal =
+  | (Refused<'bad_resource'> & { address: string; fault: keyof typeof faults })
+  | Refused<'bad_name'>
+  | (Refused<'bad_scope'> & { scope: string })
+  | Refused<'too_many_scopes'>
+
+const faultOfAddress = (address: string, production: boolean): keyof typeof faults | undefined => {
+  const fault = addressFault(address, { kind: 'web', production })
+  if (fault) return fault
+  if (address.includes('?')) return 'query'
+  return address.length > longestAddress ? 'too_long' : undefined
+}
+
+const isScope = ({ name, description }: ResourceScope) =>
+  scopeShape.test(name) &&
+  !reservedScopes.includes(name) &&
+  (description === null || displayName(description, longestDescription) === description)
+
+/** Finds the fault of a resource, before anything is written. */
+export const resourceFault = (
+  { address, name, scopes }: NewResource,
+  production: boolean,
+): ResourceRefusal | undefined => {
+  const fault = faultOfAddress(address, production)
+  if (fault) return refuse('bad_resource', { address, fault })
+  if (displayName(name, longestApplicationName) !== name) return refuse('bad_name')
+  if (scopes.length > maxScopes) return refuse('too_many_scopes')
+  const names = scopes.map((each) => each.name)
+  const bad = scopes.find((each, index) => !isScope(each) || names.indexOf(each.name) !== index)
+  return bad && refuse('bad_scope', { scope: bad.name })
+}
+
+/** Sentences for operators whose command or file describes a resource that is refused. */
+const sentences: {
+  [Code in ResourceRefusal['refused']]: (refusal: Extract<ResourceRefusal, { refused: Code }>) => string
+} = {
+  bad_resource: ({ address, fault }) => `${address} ${faults[fault]}.`,
+  bad_name: () =>
+    `A name has 1 to ${longestApplicationName} characters in one line, without spaces at its ends or characters that cannot be seen.`,
+  bad_scope: ({ scope }) =>
+    `The scope ${scope} cannot be used: give each once, with 1 to 64 letters, digits and . _ : / -, with a description of at most ${longestDescription} characters in one line, and not openid or offline_access.`,
+  too_many_scopes: () => `A resource has at most ${maxScopes} scopes.`,
+}
+
+export const resourceRefusalSentence = (refusal: ResourceRefusal) =>
+  (sentences[refusal.refused] as (refusal: ResourceRefusal) => string)(refusal)
+
+export const scopeNames = ({ scopes }: Pick<Resource, 'scopes'>) => scopes.map(({ name }) => name)
