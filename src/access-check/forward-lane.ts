@@ -6,12 +6,14 @@ import type { Clock } from '../lib/clock.js'
 import { tokenIn } from '../personal-tokens/token-text.js'
 import { readAskedRequest } from './asked-request.js'
 import { entryRefusal, isForOther, isOpen } from './entry.js'
+import type { FirstUses } from './first-uses.js'
 import { rememberedIdentityOf } from './identity-headers.js'
 import { cookiesForApplication, forwardedIdentity, isIdentityHeader } from './visitor-headers.js'
 
 export type ForwardLaneParts = {
   protectedApplications: Pick<ProtectedApplications, 'find'>
   isProxy: (address: string | undefined) => boolean
+  firstUses: Pick<FirstUses, 'isKnown'>
   clock: Clock
   production: boolean
   /** The headers of every answer, as a list of names and values in turn. */
@@ -36,6 +38,7 @@ const singleValue = (rawHeaders: readonly string[], wanted: string) => {
 export const createForwardLane = ({
   protectedApplications,
   isProxy,
+  firstUses,
   clock,
   production,
   security,
@@ -73,6 +76,8 @@ export const createForwardLane = ({
     const hasOpen = application.openPaths.length > 0 || application.openPreflight
     if (hasOpen && isOpen(application, asked, request.headers)) return false
     if (entryRefusal(application, claims, clock.now())) return false
+    // The framework's route writes the event of the first use.
+    if (!firstUses.isKnown(application, claims)) return false
     const identity = rememberedIdentityOf(claims)
     for (let index = 0; index < identity.length; index += 1) headers[firstValue + 2 * index] = identity[index] ?? ''
     headers[cookieValue] = cookiesForApplication(cookie, production)

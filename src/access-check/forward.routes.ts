@@ -5,7 +5,7 @@ import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { NoContent } from '../contract/schemas.js'
 import type { Cookies } from '../http/cookies.js'
 import { createIsProxy } from '../http/errors.js'
-import { clientNetwork } from '../http/request-origin.js'
+import { clientNetwork, clientOf } from '../http/request-origin.js'
 import { guardHook, route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { Clock } from '../lib/clock.js'
@@ -15,6 +15,7 @@ import type { Metrics } from '../platform/metrics/metrics.js'
 import type { Callers } from '../sessions/callers.js'
 import { type AskedRequest, readAskedRequest, sentenceOf, wayBackTo } from './asked-request.js'
 import { entryRefusal, isForOther, isOpen } from './entry.js'
+import type { FirstUses } from './first-uses.js'
 import { isOurPath, startAddress } from './host-addresses.js'
 import { identityOf } from './identity-headers.js'
 import { asksForToken, authorizationsIn, createTokenVisitors, type TokenParts, tokenAmong } from './token-visitors.js'
@@ -32,6 +33,7 @@ export type ForwardParts = {
   cookies: Cookies
   protectedApplications: Pick<ProtectedApplications, 'find'>
   knownTokens: TokenParts['knownTokens']
+  firstUses: Pick<FirstUses, 'note'>
   config: TokenParts['config'] & { publicUrl: string; production: boolean; trustProxy: readonly string[] | undefined }
   clock: Clock
   log: { info: (details: object, message: string) => void; warn: (details: object, message: string) => void }
@@ -170,7 +172,7 @@ const createSteps = ({ callers, config: { production } }: ForwardParts, hosts: H
 })
 
 export const forwardRoutes = (server: Server, parts: ForwardParts, hosts: HostAnswers) => {
-  const { protectedApplications, clock, log, metrics } = parts
+  const { protectedApplications, firstUses, clock, log, metrics } = parts
   const { trustProxy } = parts.config
   const isProxy = createIsProxy(trustProxy)
   const isFirstOfReason = createOncePerWindow({ maxKeys: maxReasons, clock })
@@ -240,7 +242,11 @@ export const forwardRoutes = (server: Server, parts: ForwardParts, hosts: HostAn
       }
       const claims = isForeignPart(headers) ? undefined : await claimsOf(request, application)
       const refusal = claims ? entryRefusal(application, claims, clock.now()) : refuse('not_authenticated')
-      if (claims && !refusal) return admit(request, reply, [...identityOf(claims), ''])
+      if (claims && !refusal) {
+        // A host with a cookie of its own has the event from when it got the cookie.
+        if (!hasOwnCookie) firstUses.note(application, claims, clientOf(request))
+        return admit(request, reply, [...identityOf(claims), ''])
+      }
       if (!refusal) throw new Error('A visitor was neither admitted nor refused')
       if (claims && refusal.refused !== 'not_authenticated') metrics?.countRefusedCheck(refusal.refused)
       return answerVisitor(request, reply, { asked, hasOwnCookie, realm: realmOfQuestion() }, refusal)

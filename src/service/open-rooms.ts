@@ -1,3 +1,4 @@
+import { createFirstUses } from '../access-check/first-uses.js'
 import { createHostSessions } from '../access-check/host-sessions.js'
 import { openAccountChanges } from '../account-changes/open-account-changes.js'
 import { openAccounts } from '../accounts/open-accounts.js'
@@ -84,6 +85,7 @@ export const openRooms = (config: Config, platform: RoomPlatform) => {
     ...openAccounts(config, platform, upToSignIn),
     logoutNotices: createLogoutNotices({ database, clock }),
     protectedApplications,
+    firstUses: createFirstUses({ database, clock, events: messages.events, log }),
     hostSessions: createHostSessions({
       ...upToSignIn,
       database,

@@ -123,8 +123,8 @@ const openService = async (given: Config, options: Options) => {
   const http = openHttp(config, platform, rooms)
   const { production, publicUrl, trustProxy, developmentHosts } = config
   const allowedOrigins = createAllowedOrigins(config.allowedOrigins)
-  const { tokens, protectedApplications } = rooms
-  const forward = { protectedApplications, isProxy: createIsProxy(trustProxy), clock }
+  const { tokens, protectedApplications, firstUses } = rooms
+  const forward = { protectedApplications, firstUses, isProxy: createIsProxy(trustProxy), clock }
   const fastLane = createFastLane({ tokens, production, allowedOrigins, forward, onAnswer: metrics?.countRequest })
   const serverOptions = { log, production, publicUrl, allowedOrigins, trustProxy, developmentHosts, fastLane }
   const { server, state: drainState, answerUnknown, drain } = createServer({ ...serverOptions, schemaCompilers })

@@ -89,7 +89,8 @@ const startService = async (given: Options) => {
   const tokens = createTokens({ secrets: [secret], clock, issuer, hasEnded })
   const count = { answered: 0 }
   const allowedOrigins = createAllowedOrigins(origins)
-  const forward = { protectedApplications, isProxy: createIsProxy(trustProxy), clock }
+  const firstUses = { isKnown: () => true, note: () => undefined }
+  const forward = { protectedApplications, firstUses, isProxy: createIsProxy(trustProxy), clock }
   const inner = createFastLane({ tokens, production, allowedOrigins, forward, onAnswer })
   const fastLane: FastLane = (request, response) => {
     const answered = inner(request, response)
@@ -118,7 +119,8 @@ const startService = async (given: Options) => {
     sessionOf: async () => undefined,
     answer: async (_request, reply) => reply.redirect('/'),
   }
-  forwardRoutes(server, { callers, cookies, protectedApplications, knownTokens, config, clock, log, metrics }, hosts)
+  const parts = { callers, cookies, protectedApplications, knownTokens, firstUses, config, clock, log, metrics }
+  forwardRoutes(server, parts, hosts)
   answerUnknown((_request, reply) => reply.status(404).send('no page'))
   const port = Number(new URL(await server.listen({ host: '127.0.0.1', port: 0 })).port)
   return { port, tokens, count, refused, state, logLines, close: () => server.close() }

@@ -55,6 +55,10 @@ export const AdminUser = Type.Object(
 )
 export type AdminUser = Static<typeof AdminUser>
 
+const userOrders = ['username', '-username', 'created', '-created'] as const
+/** With a minus sign the last come first. */
+export type UserOrder = (typeof userOrders)[number]
+
 /** `POST /users/search`, or `GET /users` with these as parameters */
 export const AdminUserQuery = Type.Object({
   search: Type.Optional(
@@ -66,6 +70,11 @@ export const AdminUserQuery = Type.Object({
   group: Type.Optional(Group),
   state: Type.Optional(OneOf(['active', 'disabled'])),
   factor: Type.Optional(OneOf(['none'], { description: 'Only users without a second factor' })),
+  order: Type.Optional(
+    OneOf<UserOrder>(userOrders, {
+      description: 'Without it by username. Not together with `search`, whose result has the best matches first',
+    }),
+  ),
   after: Type.Optional(Type.String({ maxLength: 1000, description: '`next` of the page before' })),
 })
 export const AdminUsers = Type.Object(
@@ -75,6 +84,11 @@ export const AdminUsers = Type.Object(
       Type.String({
         description:
           'Null on the last page. With `state=active` or `factor=none` a page may have few users, or none, and others follow.',
+      }),
+    ),
+    count: Nullable(
+      Type.Integer({
+        description: 'How many users are found in all. Null on further pages, and for more than 10,000',
       }),
     ),
     withoutAccount: Nullable(
@@ -392,6 +406,7 @@ export const AdminEventQuery = Type.Object({
   kind: Type.Optional(Type.String({ maxLength: 2000, description: 'One or more, with commas between them' })),
   ip: Type.Optional(Type.String({ maxLength: 64, description: 'An address, a network, or `command line`' })),
   since: Type.Optional(Moment),
+  until: Type.Optional(Moment),
   after: Type.Optional(Type.String({ maxLength: 100, description: '`next` of the page before' })),
 })
 export const AdminEvents = Type.Object(
@@ -425,7 +440,10 @@ const attentionCodes = [
 ] as const
 export type AttentionCode = (typeof attentionCodes)[number]
 
-/** `GET /overview` */
+const Day = Type.String({ format: 'date', description: 'In UTC' })
+
+/** `GET /overview`: both days, or none, in the last 90 days. */
+export const AdminOverviewQuery = Type.Object({ from: Type.Optional(Day), to: Type.Optional(Day) })
 export const AdminOverview = Type.Object(
   {
     attention: Type.Array(
@@ -439,12 +457,21 @@ export const AdminOverview = Type.Object(
     ),
     days: Type.Array(
       Type.Object({
-        day: Type.String({ format: 'date', description: 'In UTC' }),
+        day: Day,
         signIns: Type.Integer(),
         failures: Type.Integer(),
         newUsers: Type.Integer(),
       }),
-      { description: 'The last 30 days, oldest first; the last one is today' },
+      { description: 'Oldest first. Without `from` and `to` the last 30 days; the last one is today' },
+    ),
+    before: Nullable(
+      Type.Object(
+        { signIns: Type.Integer(), failures: Type.Integer(), newUsers: Type.Integer() },
+        {
+          description:
+            'The numbers of as many days before these. Null if they began more than 90 days ago, as events are not kept longer',
+        },
+      ),
     ),
   },
   { title: 'AdminOverview' },
