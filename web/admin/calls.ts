@@ -34,8 +34,9 @@ const userPath = (id: string) => `users/${encodeURIComponent(id)}`
 /** Every call of the API of administrators. */
 export const calls = {
   self: () => read<AdminSelf>('self'),
-  overview: () => read<AdminOverview>('overview'),
-  users: (query: Record<'search' | 'group' | 'state' | 'factor' | 'after', string>) =>
+  overview: (days: { from: string; to: string } | undefined) =>
+    read<AdminOverview>(days ? `overview?${new URLSearchParams(days)}` : 'overview'),
+  users: (query: Partial<Record<'search' | 'group' | 'state' | 'factor' | 'order' | 'after', string>>) =>
     change<AdminUsers>('POST', 'users/search', withoutEmpty(query)),
   user: (id: string) => read<AdminUserDetails>(userPath(id)),
   changeUser: (id: string, action: UserAction, body: { reason?: string }) =>

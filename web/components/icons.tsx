@@ -34,6 +34,13 @@ export const AlertIcon = ({ size = 20 }: { size?: number }) => (
   </Icon>
 )
 
+export const SearchIcon = () => (
+  <Icon size={16}>
+    <circle cx="8.500" cy="8.500" r="5.500" />
+    <path d="M12.700 12.700l4.300 4.300" />
+  </Icon>
+)
+
 export const InfoIcon = () => (
   <Icon>
     <circle cx="10" cy="10" r="7.6" />

@@ -9,7 +9,6 @@ import { InvitationsScreen } from '../admin/invitations.js'
 import { OverviewScreen } from '../admin/overview.js'
 import { type Place, type ScreenName, usePlace } from '../admin/place.js'
 import { AccessLost, type Admin, AdminContext, Frame, NothingHere } from '../admin/screen.js'
-import { UserScreen } from '../admin/user.js'
 import { UsersScreen } from '../admin/users.js'
 import { mount } from '../browser/mount.js'
 import { withReturnTo } from '../browser/navigation.js'
@@ -70,7 +69,7 @@ const useCloseForOtherId = (id: string | undefined, close: () => void) => {
 
 const AdminPage = () => {
   const { self, ending, loadRefusal, loadSelf, leaveIfEnded } = useSelf()
-  const { place, visitCount, earlierDeparture } = usePlace()
+  const { place, visitCount, screenCount, earlierDeparture } = usePlace()
   const { message, setMessage, close } = useToast(undefined)
   useCloseForOtherId(place.id, close)
   const { stepUp, withFreshSignIn } = useStepUp()
@@ -95,7 +94,7 @@ const AdminPage = () => {
   return (
     <AdminContext.Provider value={admin}>
       <Frame screen={place.screen} />
-      <CurrentScreen key={visitCount} {...place} />
+      <CurrentScreen key={screenCount} {...place} />
       {stepUp && <StepUpDialog {...stepUp} username={self.username} onSignedOut={() => leave('session_ended')} />}
       <Toast message={message} onClose={close} />
     </AdminContext.Provider>
@@ -104,7 +103,7 @@ const AdminPage = () => {
 
 const screens: Record<ScreenName, (place: Place) => preact.JSX.Element> = {
   overview: OverviewScreen,
-  users: (place) => (place.id === undefined ? <UsersScreen {...place} /> : <UserScreen id={place.id} />),
+  users: UsersScreen,
   invitations: InvitationsScreen,
   groups: GroupsScreen,
   applications: ({ id }) => (id === undefined ? <ApplicationsScreen /> : <ApplicationScreen id={id} />),
