@@ -268,6 +268,8 @@ create table events (
   ip text not null,
   user_agent text not null,
   created_at timestamptz not null,
+  -- Of a change of what operators set: what it was about, before and after. It has no secret.
+  details jsonb,
   -- What an operator did with a command: a running service writes it into its log, once.
   log_pending boolean not null default false
 ) partition by range (id);
@@ -309,7 +311,9 @@ create index mailed_codes_expiry on mailed_codes (expires_at);
 -- Who is in a group stands in the row of each user.
 create table groups (
   name text primary key check (name ~ '^[a-z0-9][a-z0-9._-]{0,31}$'),
-  created_at timestamptz not null
+  created_at timestamptz not null,
+  -- The name of the configuration file that owns it. Null: pages and commands may change it. The same in the tables below.
+  set_by_file text
 );
 
 -- The group of administrators that the first start has made, if ADMIN_GROUP names none. It is here and not known by its name, because an
@@ -350,7 +354,8 @@ create table applications (
   open_preflight boolean not null default false,
   -- Whether programs may enter there with a personal token of a user.
   tokens boolean not null default true,
-  created_at timestamptz not null
+  created_at timestamptz not null,
+  set_by_file text
 );
 -- Users see the name when they are asked to continue to it, and operators type it.
 create unique index applications_name on applications (lower(name));
@@ -361,12 +366,21 @@ create table application_icons (
   png bytea not null
 );
 
--- One row. Every instance looks at the number, and reads the applications again when it is another one.
+-- One row. Every instance looks at the number, and reads the applications and the stored settings again when it is another one.
 create table application_changes (
   number bigint not null
 );
 insert into application_changes values (0);
 create unique index application_changes_one on application_changes ((true));
+
+-- The settings that can change while the service runs, where no variable has them. `changed_by`: the administrator or the account.
+create table stored_settings (
+  name text primary key check (name in ('registration', 'registrationDomains', 'mailSignIn', 'secondFactor')),
+  value jsonb not null,
+  changed_by text not null,
+  changed_at timestamptz not null,
+  set_by_file text
+);
 
 -- One, or two while the old one is being replaced.
 create table application_secrets (

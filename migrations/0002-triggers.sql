@@ -382,7 +382,7 @@ for each statement execute function end_setup();
 
 -- ── OpenID Connect
 
--- Every instance holds the applications that proxies protect in memory, and looks at this number once a second.
+-- Every instance holds the applications that proxies protect and the stored settings in memory, and looks at this number once a second.
 create function note_changed_applications() returns trigger
 language plpgsql security definer set search_path from current as $$
 begin
@@ -391,6 +391,9 @@ begin
 end $$;
 
 create trigger applications_changed after insert or update or delete or truncate on applications
+for each statement execute function note_changed_applications();
+
+create trigger settings_changed after insert or update or delete or truncate on stored_settings
 for each statement execute function note_changed_applications();
 
 -- Guards the ending of a session: it ends at every application too, in the same transaction.

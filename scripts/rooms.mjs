@@ -8,6 +8,7 @@ export const rooms = {
   backups: 'a backup, and how it is restored',
   pages: 'what the browser loads: pages, their files, the API document, the preview',
   admin: 'the API of administrators',
+  configuration: 'what operators set: configuration files, their plan, settings that change while the service runs',
   programs: 'the API of programs with a service key',
   'access-check': 'answers proxies whether a request may pass',
   openid: 'the OpenID provider',

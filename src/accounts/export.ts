@@ -98,6 +98,7 @@ const views = {
     actor: 'not shown: who acted is for operators',
     actorKey: 'not shown: who acted is for operators',
     actorReason: 'not shown: support does not see it either',
+    details: 'not shown: it is about an application or a setting',
   },
 } as const satisfies ExportViews
 

@@ -1,10 +1,4 @@
-import { Type } from 'typebox'
-import type { ApplicationErrors } from '../applications/application-errors.js'
-import type { Access, Application, ApplicationSecrets } from '../applications/applications.js'
 import {
-  AdminApplication,
-  AdminApplicationPatch,
-  AdminApplications,
   AdminGroup,
   AdminGroupDeletion,
   AdminGroups,
@@ -22,8 +16,6 @@ import { groupBody, invitationBody } from '../programs/access-bodies.js'
 import type { App } from '../service/open-http.js'
 import { readEmail } from '../users/names.js'
 import { type AdminGuard, adminRoute } from './admin-guard.js'
-import { applicationBody } from './bodies.js'
-import type { AdminServices } from './open-admin.js'
 
 const tag = 'administrators'
 
@@ -113,7 +105,7 @@ const groupsRoutes = (server: Server, { groups, groupChanges, administrators }: 
     tag,
     summary: 'Delete a group',
     body: AdminGroupDeletion,
-    refuses: ['reason_required', 'group_in_use', 'group_has_members'],
+    refuses: ['reason_required', 'group_in_use', 'group_has_members', 'set_by_file'],
     answers: { 204: NoContent },
     handle: async ({ body: { name, members = false, reason }, request }) => {
       if (members && reason === undefined) return refuse('reason_required')
@@ -125,77 +117,8 @@ const groupsRoutes = (server: Server, { groups, groupChanges, administrators }: 
   })
 }
 
-type AccessPatch = { everyone?: boolean; groups?: readonly string[] }
-
-/** A patch with `groups` but without `everyone` limits the access to these groups. */
-const accessAfter = (before: Access, { everyone, groups }: AccessPatch): Access => {
-  const isForEveryone = everyone ?? (groups === undefined && before.access === 'everyone')
-  if (isForEveryone) return { access: 'everyone', groups: [] }
-  return { access: 'groups', groups: [...new Set(groups ?? before.groups)].sort() }
-}
-
-/** Whether some users may lose their access. */
-const takesAway = (before: Access, after: Access) =>
-  after.access === 'groups' &&
-  (before.access === 'everyone' || before.groups.some((group) => !after.groups.includes(group)))
-
-/** An application with its secrets and errors. */
-const describe = async (
-  application: Application,
-  errors: ApplicationErrors,
-  secrets: ApplicationSecrets,
-): Promise<AdminApplication> =>
-  applicationBody(application, {
-    secrets: await secrets.list(application.id),
-    ...(await errors.list(application.id)),
-  })
-
-/** Applications as administrators see them. Addresses and secrets change on the command line only. */
-const applicationsRoutes = (server: Server, app: App & AdminServices, adminGuard: AdminGuard) => {
-  const { applications, applicationChanges, applicationErrors, applicationSecrets } = app
-
-  adminRoute(server, `GET ${adminPath}/applications`, {
-    guard: adminGuard.read,
-    tag,
-    summary: 'Applications with their last errors',
-    refuses: [],
-    answers: { 200: AdminApplications },
-    handle: async () => {
-      const described: AdminApplication[] = []
-      for (const application of await applications.list())
-        described.push(await describe(application, applicationErrors, applicationSecrets))
-      return { applications: described }
-    },
-  })
-
-  adminRoute(server, `PATCH ${adminPath}/applications/:id`, {
-    guard: adminGuard.changeByAdmin,
-    tag,
-    summary: 'Change who may use an application',
-    params: Type.Object({ id: Type.String({ maxLength: 200 }) }),
-    body: AdminApplicationPatch,
-    refuses: ['reason_required', 'no_group'],
-    answers: { 200: AdminApplication },
-    /** Users who may not use the application any more lose their access at once. */
-    handle: async ({ params: { id }, body: { reason, ...patch }, request }) => {
-      if (patch.everyone && patch.groups?.length)
-        return refuse('bad_request', { message: 'Send everyone or groups, and not both' })
-      const before = await applications.find(id)
-      if (!before) return refuse('not_found')
-      const after = accessAfter(before, patch)
-      if (takesAway(before, after) && reason === undefined) return refuse('reason_required')
-      const changed = await applicationChanges.change(id, after, adminGuard.actingClient(request, reason))
-      if (!isRefused(changed)) return describe(changed.application, applicationErrors, applicationSecrets)
-      if (changed.refused === 'no_application') return refuse('not_found')
-      if (changed.refused === 'no_group') return refuse('no_group')
-      throw new Error(`An application could not be changed: ${changed.refused}`)
-    },
-  })
-}
-
-/** Administrators change invitations, groups, and who may use an application. */
-export const adminAccessRoutes = (server: Server, app: App & AdminServices, adminGuard: AdminGuard) => {
+/** Administrators change invitations and groups. */
+export const adminAccessRoutes = (server: Server, app: App, adminGuard: AdminGuard) => {
   invitationsRoutes(server, app, adminGuard)
   groupsRoutes(server, app, adminGuard)
-  applicationsRoutes(server, app, adminGuard)
 }

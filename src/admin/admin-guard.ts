@@ -23,6 +23,9 @@ import type { Csrf } from '../sessions/csrf.js'
 import type { CallerContext } from '../sessions/session-facts.js'
 import type { Config } from '../settings/config.js'
 
+/** How old the second factor may be for a change of an application or a setting: whoever may make one can sign in there as anybody. */
+const configurationProofLifetime = 5 * minutes
+
 /** How long the proof of a second factor lasts for administrators, also if they only read. */
 const proofLifetime = 8 * hours
 
@@ -163,6 +166,16 @@ export const createAdminGuard = (needed: Needed) => {
     return refusal && sendRefusal(reply, refusal)
   })
 
+  const requireNewProof = guardHook({}, ['fresh_sign_in_required', 'group_required'], async (request, reply) => {
+    const maxAge = Math.min(configurationProofLifetime, config.freshFor)
+    const refusal = await refuseWithoutProof(needed, request, administratorOf(request), maxAge)
+    return refusal && sendRefusal(reply, refusal)
+  })
+
+  const requireApplicationsOn = guardHook({}, ['applications_off'], async (_, reply) =>
+    config.adminApplications === 'on' ? undefined : sendRefusal(reply, refuse('applications_off')),
+  )
+
   const refuseOwnAccount = guardHook(
     {},
     ['group_required', 'administrators_account', 'own_account'],
@@ -189,6 +202,10 @@ export const createAdminGuard = (needed: Needed) => {
     changeBySupport: changeHooks('support'),
     /** A change of what users may do, by administrators only. */
     changeByAdmin: changeHooks('admin'),
+    /** A change of who may use an application, by administrators who have just proven their second factor. */
+    changeAccess: [...readHooks('admin'), csrf.required, requireNewProof],
+    /** The same for everything else of applications and settings. ADMIN_APPLICATIONS switches it off. */
+    changeConfiguration: [...readHooks('admin'), csrf.required, requireApplicationsOn, requireNewProof],
     administratorOf,
     /** The client with the administrator as its actor and the reason: every event of the change has both. */
     actingClient: (request: FastifyRequest, reason?: string): Client => {

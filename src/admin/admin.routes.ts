@@ -2,6 +2,7 @@ import type { Server } from '../http/server.js'
 import type { App } from '../service/open-http.js'
 import { adminAccessRoutes } from './access.routes.js'
 import { createAdminGuard, createReadingTrail } from './admin-guard.js'
+import { adminConfigurationRoutes } from './configuration.routes.js'
 import { openAdmin } from './open-admin.js'
 import { adminReportsRoutes } from './reports.routes.js'
 import { adminUsersRoutes } from './users.routes.js'
@@ -13,5 +14,6 @@ export const registerAdminRoutes = (server: Server, app: App) => {
   const readingTrail = createReadingTrail(adminGuard, app.events, app.clock)
   adminUsersRoutes(server, withAdmin, adminGuard, readingTrail)
   adminAccessRoutes(server, withAdmin, adminGuard)
+  adminConfigurationRoutes(server, withAdmin, adminGuard)
   adminReportsRoutes(server, withAdmin, adminGuard, readingTrail)
 }

@@ -1,5 +1,7 @@
 import type { Undo } from '../account-changes/undos.js'
+import { fullShapeOf } from '../applications/application-shape.js'
 import type { Application } from '../applications/applications.js'
+import { canChangeBack } from '../configuration/change-back.js'
 import type {
   AdminApplication,
   AdminEvent,
@@ -9,8 +11,6 @@ import type {
   AdminUserDetails,
 } from '../contract/admin/admin-bodies.js'
 import { describeDevice } from '../contract/device-names.js'
-import { seconds } from '../lib/durations.js'
-import { isoTime, showWith, type Views } from '../lib/views.js'
 import type { StoredEvent } from '../messages/events.js'
 import type { FoundUser } from '../users/search.js'
 import type { Obstacle } from './obstacles.js'
@@ -49,6 +49,18 @@ export const undoBody = ({ kind, email, expiresAt, isVoid }: Undo): AdminUserDet
   works: !isVoid,
 })
 
+const detailsBody = ({ kind, details }: StoredEvent): AdminEvent['details'] => {
+  if (!details) return null
+  const { secret, id, before, after, ...rest } = details
+  return {
+    ...rest,
+    ...(id !== undefined && { id }),
+    ...(before && { before }),
+    ...(after && { after }),
+    canChangeBack: canChangeBack(kind, details),
+  }
+}
+
 /** The body of an event. Support does not see the reason that an administrator gave. */
 export const eventBody = (event: StoredEvent, role: AdminRole): AdminEvent => ({
   id: event.id,
@@ -60,6 +72,7 @@ export const eventBody = (event: StoredEvent, role: AdminRole): AdminEvent => ({
   actor: event.actor,
   actorKey: event.actorKey,
   actorReason: role === 'admin' ? event.actorReason : null,
+  details: detailsBody(event),
   sessionId: event.sessionId,
   requestId: event.requestId,
   ip: event.ip,
@@ -77,39 +90,26 @@ const problemBody = ({ kind, message, count, seenAt }: SeenProblem) => ({
   seenAt: seenAt.toISOString(),
 })
 
-const applicationViews = {
-  id: true,
-  name: true,
-  home: true,
-  kind: true,
-  redirectAddresses: (addresses) => [...addresses],
-  logoutAddresses: (addresses) => [...addresses],
-  backchannelLogout: (address) => address ?? null,
-  access: 'not shown: it is `everyone`',
-  groups: (groups) => [...groups],
-  factors: true,
-  maxAge: (age) => (age === undefined ? null : Math.round(age / seconds)),
-  consent: true,
-  pkce: true,
-  algorithm: true,
-  deviceFlow: true,
-  proxyOrigin: (origin) => origin ?? null,
-  openPaths: (paths) => [...paths],
-  openPreflight: true,
-  tokens: true,
-  createdAt: isoTime,
-} as const satisfies Views<Application, AdminApplication>
+/** The file that owns something, or nobody. */
+export const setByBody = (file: string | undefined) => (file === undefined ? null : { file })
 
 export const applicationBody = (
   application: Application,
   details: {
+    version: string
+    iconVersion: string | undefined
     secrets: readonly { id: string; createdAt: Date }[]
     errors: readonly SeenProblem[]
     normalEnds: readonly SeenProblem[]
   },
 ): AdminApplication => ({
-  ...showWith(applicationViews, application),
-  everyone: application.access === 'everyone',
+  ...fullShapeOf(application),
+  id: application.id,
+  name: application.name,
+  version: details.version,
+  setBy: setByBody(application.setByFile),
+  iconVersion: details.iconVersion ?? null,
+  createdAt: application.createdAt.toISOString(),
   secrets: details.secrets.map(({ id, createdAt }) => ({ id, createdAt: createdAt.toISOString() })),
   errors: details.errors.map(problemBody),
   normalEnds: details.normalEnds.map(problemBody),

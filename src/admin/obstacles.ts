@@ -1,6 +1,7 @@
 import type { Undos } from '../account-changes/undos.js'
 import { type Applications, applicationWithoutAccess, mayUse } from '../applications/applications.js'
 import type { AdminObstacle, ObstacleCode } from '../contract/admin/admin-bodies.js'
+import type { LiveSettings } from '../contract/configuration.js'
 import { mailEventKinds } from '../contract/events.js'
 import type { ProviderId } from '../contract/providers.js'
 import type { Passkeys } from '../factors/passkeys.js'
@@ -43,8 +44,7 @@ type Needed = {
   profileFields: ProfileFields
   limits: SignInLimits
   settings: {
-    secondFactorRequired: boolean
-    mailSignIn: boolean
+    now: () => Pick<LiveSettings, 'secondFactor' | 'mailSignIn'>
     mailIsOff: boolean
     configuredProviders: readonly ProviderId[]
   }
@@ -129,12 +129,12 @@ const lockDownObstacle = (since: Date, recentEvents: readonly StoredEvent[]): Ob
 const canMailTo = ({ settings }: Needed, { emailClaimed }: User) => !settings.mailIsOff && !emailClaimed
 
 const withoutPassword = async (needed: Needed, user: User, hasPasskey: boolean): Promise<Obstacle> => {
-  const { mailSignIn, configuredProviders } = needed.settings
+  const { now, configuredProviders } = needed.settings
   const hasProvider = user.providers.some((provider) => configuredProviders.includes(provider))
   const formerOwner = user.passwordDistrusted ? await needed.undos.formerOwnerOf(user) : undefined
   if (isOwnerInDoubt(user)) return ownerInDoubt(formerOwner)
   const hasOtherWay = canSignIn({ hasPassword: false, hasProvider, hasPasskey })
-  return noPassword(hasOtherWay, { mailSignIn, canMail: canMailTo(needed, user) })
+  return noPassword(hasOtherWay, { mailSignIn: now().mailSignIn === 'on', canMail: canMailTo(needed, user) })
 }
 
 /** The obstacles in the account itself. */
@@ -146,7 +146,8 @@ const accountObstacles = async (
   if (user.lockedDownAt) return [lockDownObstacle(user.lockedDownAt, recentEvents)]
   if (user.disabled) return [{ code: 'disabled', message: 'The account is disabled.', solvedBy: 'enable' }]
   const hasPasskey = (await needed.passkeys.countUsable(user.id)) > 0
-  const mustStillAddFactor = needed.settings.secondFactorRequired && !(await needed.factors.hasFactor(user.id))
+  const mustStillAddFactor =
+    needed.settings.now().secondFactor === 'required' && !(await needed.factors.hasFactor(user.id))
   return [
     ...(user.passwordHash === undefined ? [await withoutPassword(needed, user, hasPasskey)] : []),
     ...(mustStillAddFactor ? [mustAddFactor(canMailTo(needed, user))] : []),

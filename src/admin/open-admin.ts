@@ -1,9 +1,9 @@
 import type { OperatorContext } from '../account-changes/account-changes.js'
 import type { AccountChangesRoom } from '../account-changes/open-account-changes.js'
 import type { openAccounts } from '../accounts/open-accounts.js'
-import { createApplicationChanges } from '../applications/application-changes.js'
 import { applicationIssuer } from '../applications/applications.js'
 import type { ApplicationsRoom } from '../applications/open-applications.js'
+import type { ConfigurationRoom } from '../configuration/open-configuration.js'
 import { byProvider } from '../contract/providers.js'
 import type { FactorsRoom } from '../factors/open-factors.js'
 import type { Groups } from '../groups/groups.js'
@@ -19,6 +19,7 @@ import type { Platform } from '../platform/platform.js'
 import type { RegistrationRoom } from '../registration/open-registration.js'
 import type { SessionsRoom } from '../sessions/open-sessions.js'
 import type { Config } from '../settings/config.js'
+import type { LiveSettingsReader } from '../settings/live-settings.js'
 import type { SignInRoom } from '../sign-in/open-sign-in.js'
 import type { UsersRoom } from '../users/open-users.js'
 import { createObstacles } from './obstacles.js'
@@ -32,7 +33,8 @@ type Below = Keys &
   SessionsRoom &
   MessagesRoom & { groups: Groups } & ApplicationsRoom &
   AccountChangesRoom &
-  FactorsRoom
+  FactorsRoom &
+  ConfigurationRoom & { liveSettings: LiveSettingsReader }
 
 /** What the rules of administrators' routes may use. `limits` of requests and those of sign-ins are two things. */
 export type AdminServices = Platform &
@@ -44,9 +46,9 @@ export type AdminServices = Platform &
   Omit<AdminRoom, 'limits'>
 
 /** The limits of sign-ins, and the counters of a name, a browser or a network. */
-const signInLimitsOf = (config: Config, { database, clock }: Platform, { nameMarks }: Below) => {
+const signInLimitsOf = (config: Config, { database, clock }: Platform, { nameMarks, liveSettings }: Below) => {
   const { redisUrl, redisPrefix } = config
-  const { loginLimit, loginLimitKnownDevices, sensitiveLimit, accountLimit, mailSignIn } = config
+  const { loginLimit, loginLimitKnownDevices, sensitiveLimit, accountLimit } = config
   return {
     networkMaxima: { login: loginLimit.maximum, confirm: loginLimit.maximum, sensitive: sensitiveLimit.maximum },
     deviceMaximum: loginLimitKnownDevices === 'own' ? loginLimit.maximum : undefined,
@@ -54,7 +56,7 @@ const signInLimitsOf = (config: Config, { database, clock }: Platform, { nameMar
     keysOfName: (name: string) => nameMarks.all(name).map((mark) => limiterKey('account', mark)),
     keysOfMailbox: (email: string) =>
       nameMarks.all(recipientKey(email)).map((mark) => limiterKey('mail_sign_ins', mark)),
-    mailboxMaximum: mailSignIn === 'on' ? limiters.mail_sign_ins.limit.maximum : undefined,
+    mailboxMaximum: () => (liveSettings.now().mailSignIn === 'on' ? limiters.mail_sign_ins.limit.maximum : undefined),
     networkOf,
     /** The shared counters. */
     openCounters: async () => {
@@ -70,13 +72,12 @@ const signInLimitsOf = (config: Config, { database, clock }: Platform, { nameMar
 /** What only operators and administrators use: why a user cannot sign in, and how much there is of everything. */
 export const openAdmin = (config: Config, platform: Platform, below: Below) => {
   const deps = { ...platform, ...below }
-  const { production, publicUrl, cookieDomain } = config
+  const { publicUrl } = config
   const limits = signInLimitsOf(config, platform, below)
   const waitingMails = createWaitingMails(platform)
   const configuredProviders = byProvider(config.providers).map(([id]) => id)
   const settings = {
-    secondFactorRequired: config.secondFactor === 'required',
-    mailSignIn: config.mailSignIn === 'on',
+    now: below.liveSettings.now,
     mailIsOff: config.mailIsOff,
     configuredProviders,
   }
@@ -85,7 +86,6 @@ export const openAdmin = (config: Config, platform: Platform, below: Below) => {
     configuredProviders,
     obstacles: createObstacles({ ...deps, limits, waitingMails, settings }),
     clearLimits: (actor: OperatorContext) => clearLimits({ ...deps, limits }, actor),
-    applicationChanges: createApplicationChanges({ ...deps, production, publicUrl, cookieDomain }),
     /** The issuer of ID tokens. */
     issuer: applicationIssuer(publicUrl),
     stats: createStats({ ...config, ...platform }),

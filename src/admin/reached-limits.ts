@@ -36,7 +36,7 @@ export type SignInLimits = {
   /** The keys of the counters of mails to sign in, by the address. */
   keysOfMailbox: (email: string) => string[]
   /** How many mails to sign in unknown devices can ask for. Undefined if the service sends no such mails. */
-  mailboxMaximum: number | undefined
+  mailboxMaximum: () => number | undefined
   /** The network by which an IP address is counted. Undefined for other texts. */
   networkOf: (ip: string) => string | undefined
   openCounters: () => Promise<Counters>
@@ -73,7 +73,8 @@ const namesAtLimit = async ({ keysOfName, nameMaximum }: SignInLimits, counters:
 
 /** The mailbox of the account, if unknown devices have asked for too many mails to sign in. */
 const mailboxesAtLimit = async (limits: SignInLimits, counters: Counters, { email: subject }: User) => {
-  const { keysOfMailbox, mailboxMaximum } = limits
+  const { keysOfMailbox } = limits
+  const mailboxMaximum = limits.mailboxMaximum()
   if (mailboxMaximum === undefined) return []
   return (await counters.read(keysOfMailbox(subject)))
     .filter(({ used }) => used >= mailboxMaximum)

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
-import type { Static } from 'typebox'
+import { type Static, Type } from 'typebox'
 import {
+  AdminEvent,
   AdminEventQuery,
   AdminEvents,
   AdminOverview,
@@ -11,6 +12,7 @@ import {
 } from '../contract/admin/admin-bodies.js'
 import { eventKinds } from '../contract/events.js'
 import { isRefused, refuse } from '../contract/outcome.js'
+import { Id } from '../contract/schemas.js'
 import type { Server } from '../http/server.js'
 import { later } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
@@ -92,6 +94,21 @@ const eventsRoutes = (
     refuses: [],
     answers: { 200: AdminEvents },
     handle: ({ request, query }) => findEvents(request, query),
+  })
+
+  adminRoute(server, `GET ${adminPath}/events/:id`, {
+    guard: adminGuard.read,
+    tag,
+    summary: 'One event, to which a mail about a change leads',
+    params: Type.Object({ id: Id }),
+    refuses: [],
+    answers: { 200: AdminEvent },
+    handle: async ({ params: { id }, request }) => {
+      const event = await events.find(id)
+      if (!event) return refuse('not_found')
+      await readingTrail(request, { kind: 'events_searched', filters: { id } })
+      return eventBody(event, adminGuard.administratorOf(request).role)
+    },
   })
 
   adminRoute(server, `POST ${adminPath}/events/search`, {

@@ -1,17 +1,22 @@
+import type { EventDetails } from '../contract/configuration.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { Groups } from '../groups/groups.js'
 import type { RequestOrigin } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
+import { fingerprint } from '../lib/random.js'
 import { uuidv7 } from '../lib/uuid.js'
+import type { ConfigurationEventKind, ConfigurationTrail } from '../messages/configuration-trail.js'
 import type { Events } from '../messages/events.js'
 import {
   commitUnlessRefused,
   type Database,
   isUniqueViolation,
+  type Sql,
   type Transaction,
 } from '../platform/database/database.js'
-import { changedColumns } from './application-row.js'
+import { changedColumns, rowFrom } from './application-row.js'
 import {
+  type Application,
   type ApplicationChange,
   type ApplicationRefusal,
   addressFaults,
@@ -22,25 +27,31 @@ import {
   type Place,
   proxyFaults,
 } from './application-rules.js'
-import type { Application, ApplicationSecrets } from './applications.js'
+import { differences, shapeOf } from './application-shape.js'
+import type { ApplicationSecrets } from './applications.js'
 import * as store from './applications.store.js'
 import type { UsedApplications } from './used-applications.js'
 
-/** What changes of applications need. A command and a seed file give the same. */
+/** What changes of applications need. A command, a configuration file and a seed file give the same. */
 type Needed = {
   database: Database
   clock: Clock
   events: Events
+  configurationTrail: ConfigurationTrail
   groups: Groups
   applicationSecrets: ApplicationSecrets
   usedApplications: UsedApplications
 } & Place
 
+/** Who changes an application, and what it must be like before: a form that was left open must not put a removed address back. */
+export type ChangeOptions = { expectedVersion?: string | undefined; endsAccess?: boolean }
+
 /** A home that is still the default follows the other addresses. */
-const applyChange = (before: Application, change: ApplicationChange): Application => {
+const applyChange = (before: Application, { home, ...change }: ApplicationChange): Application => {
   const after = { ...before, ...change }
   const homeOf = ({ redirectAddresses, proxyOrigin }: Application) => defaultHome(redirectAddresses, proxyOrigin)
-  return change.home === undefined && before.home === homeOf(before) ? { ...after, home: homeOf(after) } : after
+  const isDefault = home === null || (home === undefined && before.home === homeOf(before))
+  return { ...after, home: isDefault ? homeOf(after) : (home ?? before.home) }
 }
 
 /** Checks an application and its groups. The groups are held, so that none is deleted before the transaction ends. */
@@ -52,127 +63,272 @@ const faultOf = async (sql: Transaction, application: Application, { groups, ...
   return unknown === undefined ? undefined : refuse('no_group', { group: unknown })
 }
 
-/** Which of the two that only one application may have is taken. */
-const takenBy = async (sql: Transaction, { proxyOrigin }: Application) => {
+/** Which of those that only one application may have is taken. */
+const takenBy = async (sql: Transaction, { id, name, proxyOrigin }: Application) => {
+  if ((await store.selectByName(sql, name)).length > 0) return refuse('name_taken')
   const others = proxyOrigin === undefined ? [] : await store.selectByOrigin(sql, proxyOrigin)
-  return others.length > 0 ? refuse('origin_taken', { origin: proxyOrigin }) : refuse('name_taken')
+  if (others.length > 0) return refuse('origin_taken', { origin: proxyOrigin })
+  return refuse('id_taken', { id })
 }
 
-/** `fixed`: an id and a secret that a seed file chooses. */
-const addApplication = (
+const hasSecrets = ({ kind, redirectAddresses }: NewApplication) => kind === 'web' && redirectAddresses.length > 0
+
+/** A text that is another one after each change of the application, of its secrets and its icon. */
+const versionOf = async (sql: Sql, application: Application) => {
+  const secrets = await store.selectSecrets(sql, application.id)
+  const icons = (await store.selectIcons(sql)).filter(({ id }) => id === application.id)
+  const parts = [rowFrom(application), secrets.map(({ id }) => id), icons]
+  return fingerprint(JSON.stringify(parts)).toString('base64url').slice(0, 22)
+}
+
+const record = (
+  { configurationTrail }: Needed,
+  sql: Transaction,
+  kind: ConfigurationEventKind,
+  { id, name }: Application,
+  { summary, ...values }: { summary?: string } & Pick<EventDetails, 'before' | 'after' | 'secret'>,
+  origin: RequestOrigin,
+) => {
+  const reason = summary === undefined ? name : `${name}: ${summary}`
+  return configurationTrail.record(sql, { kind, reason, details: { kind: 'application', name, id, ...values } }, origin)
+}
+
+/**
+ * `id`: one that was chosen beforehand. `secrets`: those that a file has, or none; otherwise one is made. `setByFile`: the file that owns
+ * the application from now on.
+ */
+export type Fixed = {
+  id?: string | undefined
+  secrets?: readonly string[] | undefined
+  setByFile?: string | undefined
+}
+
+const addInside = async (
   needed: Needed,
+  sql: Transaction,
   newApplication: NewApplication,
   origin: RequestOrigin,
-  fixed: { id?: string | undefined; secret?: string | undefined },
-) =>
-  commitUnlessRefused(needed.database, async (sql) => {
-    const now = needed.clock.now()
-    const application: Application = { ...newApplication, id: fixed.id ?? uuidv7(now), createdAt: now }
-    const fault = await faultOf(sql, application, needed)
-    if (fault) return fault
-    if ((await store.insert(sql, application)).length === 0) return takenBy(sql, application)
-    const { kind, id, redirectAddresses } = application
-    const hasSecret = kind === 'web' && redirectAddresses.length > 0
-    const newSecret = hasSecret ? await needed.applicationSecrets.add(sql, id, fixed.secret) : undefined
+  fixed: Fixed,
+) => {
+  const now = needed.clock.now()
+  const { setByFile } = fixed
+  const application: Application = { ...newApplication, id: fixed.id ?? uuidv7(now), createdAt: now, setByFile }
+  const fault = await faultOf(sql, application, needed)
+  if (fault) return fault
+  if ((await store.insert(sql, application)).length === 0) return takenBy(sql, application)
+  const added: string[] = []
+  for (const secret of hasSecrets(application) ? (fixed.secrets ?? [undefined]) : []) {
+    const newSecret = await needed.applicationSecrets.add(sql, application.id, secret)
     if (isRefused(newSecret)) return newSecret
-    await needed.events.recordInside(sql, { kind: 'application_added', reason: newApplication.name }, origin)
-    return { application, secret: newSecret?.secret }
-  })
+    added.push(newSecret.secret)
+  }
+  await record(needed, sql, 'application_added', application, { after: shapeOf(application) }, origin)
+  return { application, secret: added[0] }
+}
 
-/** Runs `work` while the application's row is held. `summary` is for the event. It is empty if nothing has changed. */
-const changeHeld = <Outcome extends { summary: string } | Refused>(
-  { database, events }: Needed,
+/** Null removes the icon. */
+const writeIcon = (sql: Transaction, id: string, png: Buffer | null) =>
+  png ? store.upsertIcon(sql, id, png) : store.deleteIcon(sql, id)
+
+/** Changes an application whose row is held. Users who may not use it any more lose access at once, and it is told. */
+const changeInside = async (
+  needed: Needed,
+  sql: Transaction,
+  before: Application,
+  change: ApplicationChange & { setByFile?: string | undefined },
+  origin: RequestOrigin,
+) => {
+  const application = applyChange(before, change)
+  const fault = await faultOf(sql, application, needed)
+  if (fault) return fault
+  const columns = changedColumns(before, application).filter((column) => column !== 'set_by_file')
+  const summary = columns.join(', ')
+  if (summary === '' && before.setByFile === application.setByFile) return { application, summary }
+  const { id, proxyOrigin } = application
+  const sameOrigin = proxyOrigin === undefined ? [] : await store.selectByOrigin(sql, proxyOrigin)
+  if (sameOrigin.some((other) => other.id !== id)) return refuse('origin_taken', { origin: proxyOrigin })
+  const sameName = await store.selectByName(sql, application.name)
+  if (sameName.some((other) => other.id !== id)) return refuse('name_taken')
+  await store.update(sql, application)
+  if (summary === '') return { application, summary }
+  await needed.usedApplications.endWithoutRight(sql, { applicationId: id }, origin)
+  const values = { summary, ...differences(before, application) }
+  // By its former name: under that others know it.
+  await record(needed, sql, 'application_changed', before, values, origin)
+  return { application, summary }
+}
+
+/** Deletes an application whose row is held, with its sessions, codes and tokens. */
+const deleteInside = async (needed: Needed, sql: Transaction, application: Application, origin: RequestOrigin) => {
+  await store.remove(sql, application.id)
+  await record(needed, sql, 'application_deleted', application, { before: shapeOf(application) }, origin)
+}
+
+/**
+ * Runs `work` while the application's row is held. Refused if a file owns the application, and if it is not as it was when the caller read
+ * it.
+ */
+const whileHeld = <Outcome>(
+  { database, events, usedApplications }: Needed,
   id: string,
   origin: RequestOrigin,
+  { expectedVersion, endsAccess = false }: ChangeOptions,
   work: (sql: Transaction, application: Application) => Promise<Outcome>,
 ) =>
   commitUnlessRefused(database, async (sql) => {
     await events.checkActor(sql, origin)
     const [application] = await store.lockById(sql, id)
     if (!application) return refuse('no_application')
-    const outcome = await work(sql, application)
-    if ('summary' in outcome && outcome.summary !== '') {
-      const reason = `${application.name}: ${outcome.summary}`
-      await events.recordInside(sql, { kind: 'application_changed', reason }, origin)
-    }
-    return outcome
+    if (expectedVersion !== undefined && (await versionOf(sql, application)) !== expectedVersion)
+      return refuse('changed_meanwhile')
+    if (endsAccess) await usedApplications.endAll(sql, id, origin)
+    return work(sql, application)
   })
+
+/** Refuses what the schema of files holds, for an application that a file owns. */
+const unlessOwned =
+  <Outcome>(work: (sql: Transaction, application: Application) => Promise<Outcome>) =>
+  async (sql: Transaction, application: Application) => {
+    const { setByFile: file } = application
+    return file === undefined ? work(sql, application) : refuse('set_by_file', { file })
+  }
+
+const openSecretChanges = (needed: Needed) => {
+  const { applicationSecrets } = needed
+  return {
+    addSecret: (id: string, origin: RequestOrigin, options: ChangeOptions = {}) =>
+      whileHeld(needed, id, origin, options, async (sql, application) => {
+        if (application.kind !== 'web') return refuse('has_no_secret')
+        const newSecret = await applicationSecrets.add(sql, id)
+        if (isRefused(newSecret)) return newSecret
+        const values = { summary: 'secret added', secret: newSecret.id }
+        await record(needed, sql, 'application_changed', application, values, origin)
+        return newSecret
+      }),
+
+    /** Removes the older secret if `secretId` is undefined. */
+    removeSecret: (id: string, secretId: string | undefined, origin: RequestOrigin, options: ChangeOptions = {}) =>
+      whileHeld(needed, id, origin, options, async (sql, application) => {
+        const removed = await applicationSecrets.remove(sql, id, secretId)
+        if (isRefused(removed)) return removed
+        await record(needed, sql, 'application_changed', application, { summary: 'secret removed' }, origin)
+        return removed
+      }),
+  }
+}
+
+/** For configuration files, which change many things in one transaction. */
+const openForFiles = (needed: Needed) => ({
+  add: (sql: Transaction, newApplication: NewApplication, origin: RequestOrigin, fixed: Fixed) =>
+    addInside(needed, sql, newApplication, origin, fixed),
+  change: (sql: Transaction, before: Application, change: Parameters<typeof changeInside>[3], origin: RequestOrigin) =>
+    changeInside(needed, sql, before, change, origin),
+  delete: (sql: Transaction, application: Application, origin: RequestOrigin) =>
+    deleteInside(needed, sql, application, origin),
+  /** Every application, held until the transaction ends, with the hashes of its secrets and its icon. */
+  lockAll: async (sql: Transaction) => {
+    const hashes = await store.selectHashes(sql)
+    const icons = await store.selectIcons(sql)
+    return (await store.lockAll(sql)).map((application) => ({
+      application,
+      hashes: hashes.filter(({ id }) => id === application.id).map(({ hash }) => hash),
+      icon: icons.find(({ id }) => id === application.id)?.version,
+    }))
+  },
+  /** Makes these the secrets of the application, and no others. */
+  setSecrets: async (sql: Transaction, application: Application, secrets: readonly string[], origin: RequestOrigin) => {
+    await needed.applicationSecrets.replace(sql, application.id, secrets)
+    await record(needed, sql, 'application_changed', application, { summary: 'secrets' }, origin)
+  },
+  setIcon: async (sql: Transaction, application: Application, png: Buffer | null, origin: RequestOrigin) => {
+    await writeIcon(sql, application.id, png)
+    const values = { summary: png ? 'icon' : 'icon removed' }
+    await record(needed, sql, 'application_changed', application, values, origin)
+  },
+})
 
 export type ApplicationChanges = ReturnType<typeof createApplicationChanges>
 
 /** Changes of applications by operators. Each is one transaction, with its event. */
 export const createApplicationChanges = (needed: Needed) => {
-  const { database, events, applicationSecrets, usedApplications } = needed
+  const { database, events, usedApplications } = needed
 
   return {
-    add: (newApplication: NewApplication, origin: RequestOrigin, fixed: Parameters<typeof addApplication>[3] = {}) =>
-      addApplication(needed, newApplication, origin, fixed),
+    /** Another text after each change. */
+    versionOf: (application: Application) => versionOf(database, application),
 
-    /** Users who may not use the application any more lose access at once, and the application is told. */
-    change: async (id: string, change: ApplicationChange, origin: RequestOrigin) => {
+    add: (newApplication: NewApplication, origin: RequestOrigin, fixed: Fixed = {}, icon?: Buffer | null) =>
+      commitUnlessRefused(database, async (sql) => {
+        await events.checkActor(sql, origin)
+        const added = await addInside(needed, sql, newApplication, origin, fixed)
+        if (!isRefused(added) && icon) await writeIcon(sql, added.application.id, icon)
+        return added
+      }),
+
+    change: async (
+      id: string,
+      change: ApplicationChange,
+      origin: RequestOrigin,
+      { icon, ...options }: ChangeOptions & { icon?: Buffer | null | undefined } = {},
+    ) => {
+      const changeBoth = async (sql: Transaction, before: Application) => {
+        const changed = await changeInside(needed, sql, before, change, origin)
+        if (isRefused(changed) || icon === undefined) return changed
+        await openForFiles(needed).setIcon(sql, changed.application, icon, origin)
+        const summary = [changed.summary, icon ? 'icon' : 'icon removed'].filter(Boolean).join(', ')
+        return { ...changed, summary }
+      }
       try {
-        return await changeHeld(needed, id, origin, async (sql, before) => {
-          const application = applyChange(before, change)
-          const fault = await faultOf(sql, application, needed)
-          if (fault) return fault
-          const summary = changedColumns(before, application).join(', ')
-          if (summary === '') return { application, summary }
-          const { proxyOrigin } = application
-          const sameOrigin = proxyOrigin === undefined ? [] : await store.selectByOrigin(sql, proxyOrigin)
-          if (sameOrigin.some((other) => other.id !== id)) return refuse('origin_taken', { origin: proxyOrigin })
-          await store.update(sql, application)
-          await usedApplications.endWithoutRight(sql, { applicationId: id }, origin)
-          return { application, summary }
-        })
+        return await whileHeld(needed, id, origin, options, unlessOwned(changeBoth))
       } catch (error) {
         if (isUniqueViolation(error, 'applications_name')) return refuse('name_taken')
         throw error
       }
     },
 
-    /** Null removes the icon. */
-    setIcon: (id: string, png: Buffer | null, origin: RequestOrigin) =>
-      changeHeld(needed, id, origin, async (sql) => {
-        if (png) await store.upsertIcon(sql, id, png)
-        else await store.deleteIcon(sql, id)
-        return { summary: png ? 'icon' : 'icon removed' }
-      }),
-
-    addSecret: (id: string, origin: RequestOrigin) =>
-      changeHeld(needed, id, origin, async (sql, { kind }) => {
-        if (kind !== 'web') return refuse('has_no_secret')
-        const newSecret = await applicationSecrets.add(sql, id)
-        return isRefused(newSecret) ? newSecret : { ...newSecret, summary: 'secret added' }
-      }),
-
-    /** Removes the older secret if `secretId` is undefined. */
-    removeSecret: (id: string, secretId: string | undefined, origin: RequestOrigin) =>
-      changeHeld(needed, id, origin, async (sql) => {
-        const removed = await applicationSecrets.remove(sql, id, secretId)
-        return isRefused(removed) ? removed : { ...removed, summary: 'secret removed' }
-      }),
+    ...openSecretChanges(needed),
 
     /**
      * The sessions, codes and tokens of the application are deleted with it, and it gets no more logout notices. `evenIfUsed`: it is
      * deleted even if users lose access.
      */
-    delete: (id: string, origin: RequestOrigin, evenIfUsed = false) =>
-      database.transaction(async (sql) => {
-        const [application] = await store.lockById(sql, id)
-        if (!application) return refuse('no_application')
-        const userCount = await usedApplications.countUsers(sql, id)
-        if (userCount > 0 && !evenIfUsed) return refuse('application_in_use', { users: userCount })
-        await store.remove(sql, id)
-        await events.recordInside(sql, { kind: 'application_deleted', reason: application.name }, origin)
-        return undefined
-      }),
+    delete: (
+      id: string,
+      origin: RequestOrigin,
+      { evenIfUsed = false, ...options }: ChangeOptions & { evenIfUsed?: boolean } = {},
+    ) =>
+      whileHeld(
+        needed,
+        id,
+        origin,
+        options,
+        unlessOwned(async (sql, application) => {
+          const userCount = await usedApplications.countUsers(sql, id)
+          if (userCount > 0 && !evenIfUsed) return refuse('application_in_use', { users: userCount })
+          return deleteInside(needed, sql, application, origin)
+        }),
+      ),
+
+    forFiles: openForFiles(needed),
   }
 }
 
+/** Why an application cannot be as it was described. */
+export type NewApplicationRefusal =
+  | ApplicationRefusal
+  | Refused<'name_taken'>
+  | (Refused<'no_group'> & { group: string })
+  | (Refused<'origin_taken'> & { origin: string | undefined })
+  | (Refused<'id_taken'> & { id: string })
+
 /** Sentences for operators whose command or file describes an application that is refused. */
 const sentences: {
-  [Code in ApplicationRefusal['refused']]: (refusal: Extract<ApplicationRefusal, { refused: Code }>) => string
+  [Code in NewApplicationRefusal['refused']]: (refusal: Extract<NewApplicationRefusal, { refused: Code }>) => string
 } = {
+  name_taken: () => 'Another application has this name: small and large letters are the same there.',
+  no_group: ({ group }) => `There is no group ${group}.`,
+  origin_taken: ({ origin }) => `Another application has the address ${origin}.`,
+  id_taken: ({ id }) => `Another application has the id ${id}.`,
   bad_name: () =>
     `A name has 1 to ${longestApplicationName} characters in one line, without spaces at its ends or characters that cannot be seen.`,
   no_redirect_address: () =>
@@ -189,5 +345,5 @@ const sentences: {
   device_flow_needs_native: () => 'Only an application of the kind native can have the device flow.',
 }
 
-export const applicationRefusalSentence = (refusal: ApplicationRefusal) =>
-  (sentences[refusal.refused] as (refusal: ApplicationRefusal) => string)(refusal)
+export const applicationRefusalSentence = (refusal: NewApplicationRefusal) =>
+  (sentences[refusal.refused] as (refusal: NewApplicationRefusal) => string)(refusal)

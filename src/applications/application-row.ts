@@ -23,6 +23,7 @@ export const columns = {
   openPreflight: 'open_preflight',
   tokens: 'tokens',
   createdAt: 'created_at',
+  setByFile: 'set_by_file',
 } as const satisfies Record<keyof Application, string>
 export type Field = keyof Application
 export const fields = Object.keys(columns) as Field[]
@@ -34,20 +35,29 @@ export type Row = {
     : Application[Each]
 }
 
-export const applicationFrom = ({ backchannelLogout, maxAge, deviceFlow, proxyOrigin, ...same }: Row): Application => ({
+export const applicationFrom = ({
+  backchannelLogout,
+  maxAge,
+  deviceFlow,
+  proxyOrigin,
+  setByFile,
+  ...same
+}: Row): Application => ({
   ...same,
   backchannelLogout: backchannelLogout ?? undefined,
   proxyOrigin: proxyOrigin ?? undefined,
+  setByFile: setByFile ?? undefined,
   // The column is in seconds.
   maxAge: maxAge === null ? undefined : maxAge * seconds,
   // The column is true in rows of other kinds that were made before the flow had to be asked for.
   deviceFlow: same.kind === 'native' && deviceFlow,
 })
 
-export const rowFrom = ({ backchannelLogout, maxAge, proxyOrigin, ...same }: Application): Row => ({
+export const rowFrom = ({ backchannelLogout, maxAge, proxyOrigin, setByFile, ...same }: Application): Row => ({
   ...same,
   backchannelLogout: backchannelLogout ?? null,
   proxyOrigin: proxyOrigin ?? null,
+  setByFile: setByFile ?? null,
   maxAge: maxAge === undefined ? null : Math.floor(maxAge / seconds),
 })
 

@@ -34,6 +34,8 @@ export type Application = {
   /** Whether programs may enter there with a personal token of a user. */
   tokens: boolean
   createdAt: Date
+  /** The configuration file that owns it. Undefined: pages and commands may change it. */
+  setByFile: string | undefined
 }
 
 /** The faults of an address, each as the end of a sentence that begins with the address. */
@@ -176,9 +178,12 @@ const isOpenPathEntry = (entry: string) => isPlainPath(readOpenPath(entry).path)
 
 export const longestApplicationName = 60
 
-export type NewApplication = Omit<Application, 'id' | 'createdAt'>
-/** The kind cannot be changed: it decides which addresses are allowed, and whether there is a secret. */
-export type ApplicationChange = Partial<Omit<NewApplication, 'kind'>>
+export type NewApplication = Omit<Application, 'id' | 'createdAt' | 'setByFile'>
+/**
+ * The kind cannot be changed: it decides which addresses are allowed, and whether there is a secret. Without a `home` (null), it is the
+ * default for the other addresses.
+ */
+export type ApplicationChange = Partial<Omit<NewApplication, 'kind' | 'home'>> & { home?: string | null }
 
 export type ApplicationRefusal =
   | Refused<'bad_name'>

@@ -56,6 +56,9 @@ export const selectAll = (sql: Sql) => select(sql, 'order by lower(name)')
 /** Locks the application: no other command changes it before the transaction ends. New codes and tokens can still refer to it. */
 export const lockById = (sql: Sql, id: string) => select(sql, 'where id = $1 for no key update', [id])
 
+/** The same for all of them. */
+export const lockAll = (sql: Sql) => select(sql, 'order by id for no key update')
+
 /** No row if another application has the name. */
 export const insert = (sql: Sql, application: Application) => {
   const row = rowFrom(application)

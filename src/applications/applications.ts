@@ -46,6 +46,8 @@ export const createApplications = ({ database }: { database: Database }) => ({
       .filter((application) => /^https?:\/\//.test(application.home) && mayUse(application, groups))
       .map(({ id, name, home }) => ({ id, name, home, iconVersion: versions.get(id) }))
   },
+  /** A text for each icon that changes with it, by the id of the application. */
+  iconVersions: async () => new Map((await store.selectIcons(database)).map(({ id, version }) => [id, version])),
   iconOf: async (id: string) => (await store.selectIcon(database, id))[0]?.png,
 })
 
@@ -92,6 +94,17 @@ export const createApplicationSecrets = ({ database, clock }: { database: Databa
     if (secrets.length === 1) return refuse('last_secret')
     await store.deleteSecret(sql, applicationId, secretToRemove.id)
     return { id: secretToRemove.id }
+  },
+
+  /** Makes these the secrets of an application whose row the caller holds. One that stays keeps its id. */
+  replace: async (sql: Transaction, applicationId: string, secrets: readonly string[]) => {
+    const wanted = secrets.map(fingerprint)
+    const kept = await store.selectSecrets(sql, applicationId)
+    for (const { id, hash } of kept)
+      if (!wanted.some((each) => equalInConstantTime(each, hash))) await store.deleteSecret(sql, applicationId, id)
+    for (const hash of wanted)
+      if (!kept.some((each) => equalInConstantTime(each.hash, hash)))
+        await store.insertSecret(sql, { id: uuidv7(clock.now()), applicationId, hash, clockOffset: clock.offset() })
   },
 
   list: async (applicationId: string): Promise<ApplicationSecret[]> =>

@@ -64,6 +64,9 @@ const endAuthorizations = (sql: Sql, condition: string, values: readonly unknown
 export const deleteOfUser = (sql: Sql, userId: string, applicationId: string) =>
   endAuthorizations(sql, 's.user_id = $1 and s.application_id = $2', [userId, applicationId])
 
+export const deleteOfApplication = (sql: Sql, applicationId: string) =>
+  endAuthorizations(sql, 's.application_id = $1', [applicationId])
+
 export const deleteWithoutRight = (sql: Sql, filter: { userId?: string; applicationId?: string }) =>
   endAuthorizations(
     sql,

@@ -5,7 +5,7 @@ export const iconFaults = {
   too_wide: 'has more than 512 pixels in one direction',
 } as const
 
-const longestIcon = 32 * 1024
+export const longestIcon = 32 * 1024
 const mostPixels = 512
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])

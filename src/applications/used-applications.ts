@@ -115,6 +115,16 @@ export const createUsedApplications = (
       origin: RequestOrigin,
     ) => recordEnds(services, sql, 'application_access_ended', await store.deleteWithoutRight(sql, filter), origin),
 
+    /** Ends every authorization of an application whose row the caller holds. */
+    endAll: async (sql: Transaction, applicationId: string, origin: RequestOrigin) =>
+      recordEnds(
+        services,
+        sql,
+        'application_access_ended',
+        await store.deleteOfApplication(sql, applicationId),
+        origin,
+      ),
+
     /** Ends the authorization of a device that has signed out. The session of a browser is left alone. */
     endOfDevice: async (sid: string, origin: RequestOrigin) => {
       const [authorization] = await store.selectOfDevice(database, sid)

@@ -14,6 +14,7 @@ export const backupTables: Readonly<Record<string, BackedUpTable | LeftOutTable>
   application_changes: { leftOut: 'every instance reads the applications again when it starts' },
   schema_migrations: { leftOut: 'the header has it' },
   content: {},
+  stored_settings: {},
   groups: {},
   users: {},
   reserved_usernames: {},

@@ -31,7 +31,6 @@ export type CommandRooms = Omit<Rooms, 'passwords'> &
     database: Database
     clock: Clock
     bulkUsers: BulkUsers
-    secondFactor: 'optional' | 'required'
     passwords: CommandPasswords
     /** Whether the service may send logout notices to an IP address. */
     backchannelMayReach(address: string): boolean

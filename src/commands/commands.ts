@@ -10,6 +10,8 @@ import {
   applicationShow,
 } from './applications/applications.js'
 import { type Command, type CommandContext, OutputFailure, print, UsageFault } from './command.js'
+import { apply } from './configuration/apply.js'
+import { exportConfiguration } from './configuration/export.js'
 import { doctor } from './doctor/doctor.js'
 import { fieldsList, fieldsPurge, fieldsTypes } from './fields.js'
 import { groupAdd, groupDelete, groupList, groupMembers, userGroups } from './groups.js'
@@ -95,6 +97,8 @@ const commands: Readonly<Record<string, Command>> = {
   'application secret add': applicationSecretAdd,
   'application secret remove': applicationSecretRemove,
   'application delete': applicationDelete,
+  apply,
+  export: exportConfiguration,
   'fields list': fieldsList,
   'fields types': fieldsTypes,
   'fields purge': fieldsPurge,

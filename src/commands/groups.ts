@@ -56,12 +56,15 @@ The same as \`latchkey user list --group NAME\`, with the same options.`,
 type DeletionRefusal =
   | Refused<'no_group'>
   | Refused<'group_has_members'>
+  | (Refused<'set_by_file'> & { file: string })
   | (Refused<'group_in_use'> & { applications: string[] })
 
 const whyNotDeleted = (refusal: DeletionRefusal, name: string) => {
   if (refusal.refused === 'no_group') return `There is no group ${name}.`
   if (refusal.refused === 'group_has_members')
     return `The group ${name} has members, who would lose it. Add --yes to delete it.`
+  if (refusal.refused === 'set_by_file')
+    return `The group ${name} is set by ${refusal.file}: remove it there, then run latchkey apply with --prune.`
   const [application, ...others] = refusal.applications
   // The group is in use, but not by an application.
   if (application === undefined)

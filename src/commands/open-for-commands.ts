@@ -120,6 +120,7 @@ export const openRoomsForCommand = async (given: Config, role: DatabaseRole): Pr
   const { config, database, workers } = platform
   // RESERVED_USERNAMES applies to users who choose a name themselves, and not to operators.
   const rooms = openRooms({ ...config, reservedUsernames: [] }, platform)
+  await rooms.liveSettings.load()
   return {
     ...rooms,
     ...openAdmin(config, platform, rooms),
@@ -128,7 +129,6 @@ export const openRoomsForCommand = async (given: Config, role: DatabaseRole): Pr
     backchannelMayReach: backchannelMayReach(config),
     pageAddress: createPageAddress(config.publicUrl),
     bulkUsers: createBulkUsers({ database, usernames: rooms.usernames }),
-    secondFactor: config.secondFactor,
     passwords: passwordsForCommands(rooms.passwords),
     close: async () => {
       await workers.close()

@@ -123,6 +123,11 @@ const operatorEventKinds = [
   'application_changed',
   'application_deleted',
   'application_refused',
+  'setting_changed',
+  'configuration_owned',
+  'configuration_released',
+  'configuration_applied',
+  'configuration_refused',
   'users_imported',
   'users_exported',
   'user_viewed',
@@ -273,5 +278,6 @@ export const mailNames = [
   'account-restored',
   'email-withdrawn',
   'account-deleted',
+  'configuration-changed',
 ] as const
 export type MailName = (typeof mailNames)[number]

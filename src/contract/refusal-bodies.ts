@@ -44,6 +44,18 @@ export const FreshSignInRequired = Type.Object(
 )
 export type FreshSignInRequired = Static<typeof FreshSignInRequired>
 
+/** The refusal of a value that an application or a setting cannot have. */
+export const InvalidConfiguration = Type.Object(
+  {
+    error: Type.String(),
+    message: Type.String(),
+    code: Type.Literal('invalid_configuration'),
+    fault: Type.String({ description: 'What is wrong: `bad_address`, `no_group`, `bad_icon` and so on' }),
+    value: Type.Optional(Type.String({ description: 'The value that cannot be used, such as an address' })),
+  },
+  { title: 'InvalidConfiguration' },
+)
+
 /** The refusal of one new username too many, with the date from which another is allowed. */
 export const TooManyUsernames = Type.Object(
   {

@@ -58,6 +58,67 @@ export const operatorRefusals = {
     error: 'Has an account',
     message: 'This address has an account. It can only be invited to groups.',
   },
+  set_by_file: {
+    status: 409,
+    error: 'Set by a file',
+    message: 'A configuration file sets this. Change it there, and apply the file.',
+  },
+  set_by_environment: {
+    status: 409,
+    error: 'Set by the environment',
+    message: 'A variable of the environment sets this. Change it there, and restart the service.',
+  },
+  changed_meanwhile: {
+    status: 412,
+    error: 'Changed meanwhile',
+    message: 'This was changed since you read it. Read it again.',
+  },
+  applications_off: {
+    status: 403,
+    error: 'Switched off',
+    message: 'ADMIN_APPLICATIONS=off: only the command line and configuration files change this',
+  },
+  invalid_configuration: {
+    status: 422,
+    error: 'Invalid configuration',
+    message: 'This value cannot be used',
+  },
+  name_taken: {
+    status: 409,
+    error: 'Name taken',
+    message: 'Another one has this name',
+  },
+  origin_taken: {
+    status: 409,
+    error: 'Site taken',
+    message: 'Another application has this site',
+  },
+  id_taken: {
+    status: 409,
+    error: 'Id taken',
+    message: 'Another application has this id',
+  },
+  too_many_secrets: {
+    status: 409,
+    error: 'Too many secrets',
+    message: 'An application has two secrets at most. Remove the older one first.',
+  },
+  last_secret: {
+    status: 409,
+    error: 'Last secret',
+    message: 'The only secret of an application stays. Add another one first.',
+  },
+  has_no_secret: {
+    status: 409,
+    error: 'No secrets',
+    message: 'Only an application of the kind web has secrets',
+  },
+  not_changed_back: {
+    status: 409,
+    error: 'Cannot be changed back',
+    message:
+      'What this event is about cannot be changed back: a removed secret was not kept, or there is nothing to change back',
+  },
   email_reserved: {
     status: 409,
     error: 'Address reserved',

@@ -4,6 +4,7 @@ import type { Keys } from '../keys/open-keys.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
 import type { Platform } from '../platform/platform.js'
 import type { Config } from '../settings/config.js'
+import type { LiveSettingsReader } from '../settings/live-settings.js'
 import type { UsersRoom } from '../users/open-users.js'
 import { createPasskeyCeremonies } from './passkey-ceremonies.js'
 import { createPasskeys } from './passkeys.js'
@@ -17,7 +18,11 @@ export type FactorsRoom = ReturnType<typeof openFactors>
 type Below = Keys & UsersRoom & MessagesRoom & AccountChangesRoom & { providerIds: readonly ProviderId[] }
 
 /** What proves who somebody is. `providerIds`: the sign-in providers that are configured. */
-export const openFactors = (config: Config, platform: Platform, below: Below) => {
+export const openFactors = (
+  config: Config,
+  platform: Platform & { liveSettings: LiveSettingsReader },
+  below: Below,
+) => {
   const { database, clock, metrics } = platform
   const { sealedValues, sealFor, oneTimeTokens, providerIds } = below
   const { productName, publicUrl, trustedDevices } = config
@@ -31,7 +36,7 @@ export const openFactors = (config: Config, platform: Platform, below: Below) =>
     passkeys,
     totp: createTotp({ database, clock, sealedValues, productName }),
     recoveryCodes: createRecoveryCodes({ database, clock, sealedValues }),
-    secondFactorRequired: config.secondFactor === 'required',
+    secondFactorRequired: () => platform.liveSettings.now().secondFactor === 'required',
     onProof: metrics?.countSecondFactor ?? (() => undefined),
   }
   const seal = sealFor('passkey challenge')

@@ -102,8 +102,8 @@ type Services = UsersRoom &
     passkeys: Passkeys
     /** The host to which passkeys belong. */
     host: string
-    /** Whether every session needs a second factor, even if the account has none. */
-    secondFactorRequired: boolean
+    /** Whether every session needs a second factor now, even if the account has none. */
+    secondFactorRequired: () => boolean
   }
 
 const selectHeld = async ({ host }: Services, sql: Sql, userId: string) => {
@@ -137,7 +137,7 @@ export const createFactors = (services: Services & Parameters<typeof proveCode>[
     hasFactor: acceptTransaction(database)(async (sql, userId: string) => hasSecondFactor(await heldBy(sql, userId))),
     /** Whether the account cannot lose this factor, because every account needs one, and it has no other. */
     mustKeep: async (sql: Transaction, userId: string, method: SecondFactorMethod) =>
-      secondFactorRequired && !hasSecondFactor((await heldBy(sql, userId)).filter((each) => each !== method)),
+      secondFactorRequired() && !hasSecondFactor((await heldBy(sql, userId)).filter((each) => each !== method)),
 
     describe: async (userId: string) => ({
       totpCreatedAt: await totp.createdAt(userId),
@@ -183,7 +183,7 @@ export const createFactors = (services: Services & Parameters<typeof proveCode>[
     /** What a sign-in needs after its first proof. Undefined if the first proof is enough. */
     nextStepFor: acceptTransaction(database)(async (sql, userId: string): Promise<Step | undefined> => {
       const held = await heldBy(sql, userId)
-      if (!asksForSecondStep(held) && !secondFactorRequired) return undefined
+      if (!asksForSecondStep(held) && !secondFactorRequired()) return undefined
       if (!hasSecondFactor(held)) return { next: 'enrolment', methods: countingFactors, allowsTrustedDevice: false }
       return { next: 'second_factor', methods: held, allowsTrustedDevice: allowsTrustedDevice(held) }
     }),

@@ -1,7 +1,7 @@
 import type { Sql } from '../platform/database/database.js'
 import { selectList } from '../platform/database/sql.js'
 
-type GroupRow = { name: string; created_at: Date; members: number }
+type GroupRow = { name: string; created_at: Date; members: number; set_by_file: string | null }
 
 /** The second condition lets the database use its index, which only has users who are in a group. */
 const isIn = (group: string) => `(users.groups @> array[${group}] and users.groups <> '{}')`
@@ -16,8 +16,16 @@ export const selectGroups = (sql: Sql) =>
       name: true,
       created_at: true,
       members: `(select count(*) from users where ${isIn('groups.name')})::int`,
+      set_by_file: true,
     })} from groups order by name`,
   )
+
+/** Every group, with the file that owns it. No other file changes that before the transaction ends. */
+export const selectOwners = (sql: Sql) =>
+  sql.query<{ name: string; set_by_file: string | null }>('select name, set_by_file from groups order by name')
+
+export const updateOwner = (sql: Sql, name: string, file: string | null) =>
+  sql.query('update groups set set_by_file = $2 where name = $1', [name, file])
 
 /** The groups among these names that existed at that time. They cannot be deleted before the transaction ends. */
 export const holdGroups = (sql: Sql, names: readonly string[], existedAt: Date) =>
@@ -28,7 +36,7 @@ export const holdGroups = (sql: Sql, names: readonly string[], existedAt: Date) 
 
 /** Locks the group: no user can join it before the transaction ends. */
 export const lockGroup = (sql: Sql, name: string) =>
-  sql.query('select name from groups where name = $1 for update', [name])
+  sql.query<{ set_by_file: string | null }>('select set_by_file from groups where name = $1 for update', [name])
 
 export const deleteGroup = (sql: Sql, name: string) => sql.query('delete from groups where name = $1', [name])
 

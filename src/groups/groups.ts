@@ -3,12 +3,14 @@ import { refuse } from '../contract/outcome.js'
 import type { Client } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
-import type { Database, Sql, Transaction } from '../platform/database/database.js'
+import type { Sql, Transaction } from '../platform/database/database.js'
 import type { Platform } from '../platform/platform.js'
 import type { SessionsRoom } from '../sessions/open-sessions.js'
 import * as store from './groups.store.js'
 
-export type Group = { name: string; createdAt: Date; members: number }
+/** `setByFile`: the configuration file that owns it. */
+export type Group = { name: string; createdAt: Date; members: number; setByFile: string | undefined }
+
 /** Groups that the user is already in are not added again, and groups that the user is not in are not removed. */
 export type GroupChange = { add?: readonly string[]; remove?: readonly string[] }
 
@@ -20,20 +22,26 @@ const longestUsername = '\u{20000}'.repeat(64)
 /** The usual message of the refusal is about the length of the access token. */
 const tooManyByNumber = () => refuse('too_many_groups', { message: `A user can be in at most ${maxGroups} groups` })
 
-/** Deletes a group. Refused while an application or a setting names it, and while it has members. */
-const removeGroup = (database: Database, { events, administrators }: Rooms, name: string, client: Client) =>
-  database.transaction(async (sql) => {
-    await events.checkActor(sql, client)
-    if ((await store.lockGroup(sql, name)).length === 0) return refuse('no_group')
-    const { roleOf } = await administrators.roles(sql)
-    if (roleOf(name) || (await administrators.isStored(sql, name))) return refuse('group_in_use', { applications: [] })
-    const applications = (await store.selectApplications(sql, name)).map((application) => application.name)
-    if (applications.length > 0) return refuse('group_in_use', { applications })
-    if ((await store.selectMember(sql, name)).length > 0) return refuse('group_has_members')
-    await store.deleteGroup(sql, name)
-    await events.recordInside(sql, { kind: 'group_deleted', reason: name }, client)
-    return undefined
-  })
+/** Deletes a group. Refused while an application or a setting names it, while it has members, and to others than the file that owns it. */
+const removeInside = async (
+  sql: Transaction,
+  { events, administrators }: Pick<Rooms, 'events' | 'administrators'>,
+  name: string,
+  client: Client,
+) => {
+  const [group] = await store.lockGroup(sql, name)
+  if (!group) return refuse('no_group', { group: name })
+  const { set_by_file: file } = group
+  if (file !== null && !client.file) return refuse('set_by_file', { file })
+  const { roleOf } = await administrators.roles(sql)
+  if (roleOf(name) || (await administrators.isStored(sql, name))) return refuse('group_in_use', { applications: [] })
+  const applications = (await store.selectApplications(sql, name)).map((application) => application.name)
+  if (applications.length > 0) return refuse('group_in_use', { applications })
+  if ((await store.selectMember(sql, name)).length > 0) return refuse('group_has_members')
+  await store.deleteGroup(sql, name)
+  await events.recordInside(sql, { kind: 'group_deleted', reason: name }, client)
+  return undefined
+}
 
 export type Groups = ReturnType<typeof openGroups>
 
@@ -118,10 +126,11 @@ export const openGroups = ({ database, clock }: Platform, rooms: Rooms) => {
     addInside,
 
     list: async (): Promise<Group[]> =>
-      (await store.selectGroups(database)).map(({ name, created_at, members }) => ({
+      (await store.selectGroups(database)).map(({ name, created_at, members, set_by_file }) => ({
         name,
         createdAt: created_at,
         members,
+        setByFile: set_by_file ?? undefined,
       })),
 
     /** The groups among these names that exist. They are not deleted before the transaction ends. */
@@ -151,6 +160,21 @@ export const openGroups = ({ database, clock }: Platform, rooms: Rooms) => {
     lockMembers: async (sql: Transaction, name: string, limit: number) =>
       (await store.lockMembers(sql, name, limit)).map(({ id }) => id),
 
-    remove: (name: string, client: Client) => removeGroup(database, rooms, name, client),
+    remove: (name: string, client: Client) =>
+      database.transaction(async (sql) => {
+        await events.checkActor(sql, client)
+        return removeInside(sql, rooms, name, client)
+      }),
+
+    /** For configuration files, which change many things in one transaction. */
+    forFiles: {
+      remove: (sql: Transaction, name: string, client: Client) => removeInside(sql, rooms, name, client),
+      /** The file that owns each group, or undefined. */
+      owners: async (sql: Transaction) =>
+        (await store.selectOwners(sql)).map(({ name, set_by_file }) => ({ name, file: set_by_file ?? undefined })),
+      own: async (sql: Transaction, name: string, file: string | undefined) => {
+        await store.updateOwner(sql, name, file ?? null)
+      },
+    },
   }
 }

@@ -200,6 +200,9 @@ type DetailedRefusal = Refused<RefusalCode> & {
   message?: string
   retryAfter?: number
   freeFrom?: Date
+  /** What is wrong with a value of an application or a setting, and the value. */
+  fault?: string
+  value?: string
 } & Partial<PasswordRejected> &
   Partial<FreshSignInRequired> &
   Partial<InvalidFields>
@@ -209,7 +212,7 @@ const refusalsWithRequestId: readonly RefusalCode[] = ['unknown_application', 'r
 
 /** A failure on our side has the id of the request, which leads to its lines in the log. */
 export const bodyOf = (
-  { refused, message, errors, ids, methods, retryAfter, freeFrom, fields }: DetailedRefusal,
+  { refused, message, errors, ids, methods, retryAfter, freeFrom, fields, fault, value }: DetailedRefusal,
   requestId?: string,
 ) => {
   const { status, error, message: defaultMessage } = refusals[refused]
@@ -218,6 +221,8 @@ export const bodyOf = (
     return { ...body, requestId }
   if (methods) return { ...body, methods }
   if (fields) return { ...body, fields }
+  if (refused === 'invalid_configuration')
+    return { ...body, fault: fault ?? 'bad_value', ...(value !== undefined && { value }) }
   // Other refusals say it in their header only.
   if (refused === 'too_many_mails' && retryAfter !== undefined) return { ...body, retryAfter }
   if (freeFrom) return { ...body, freeFrom: freeFrom.toISOString() }

@@ -82,6 +82,9 @@ export type Actor = { protectedGroups: readonly string[] | 'all'; reason?: strin
   | { serviceKey: string; userId?: undefined; role?: undefined }
 )
 
+/** A configuration file by the last part of its path, which owns what the file names, and the beginning of its SHA-256. */
+export type ConfigurationFileName = { name: string; checksum: string }
+
 /**
  * The client of a request, in the form that records, events and mails keep. `typedName` is the name in the sign-in form. It may be a
  * password by mistake, so it is never stored or logged as it is. `language` is that of the browser, while mails about an account are in the
@@ -96,6 +99,8 @@ export type RequestOrigin = {
   language?: Language
   browser?: string | undefined
   actor?: Actor
+  /** The configuration file that is applied. */
+  file?: ConfigurationFileName
 }
 
 /** The same, where no OAuth client could be meant. */

@@ -20,6 +20,7 @@ import {
   ErrorBody,
   FailureBody,
   FreshSignInRequired,
+  InvalidConfiguration,
   Limited,
   LoginLimited,
   PasswordRejected,
@@ -50,6 +51,7 @@ const otherBodies = {
   invalid_fields: InvalidFields,
   fresh_sign_in_required: FreshSignInRequired,
   too_many_mails: TooManyMails,
+  invalid_configuration: InvalidConfiguration,
   too_many_usernames: TooManyUsernames,
   unknown_application: FailureBody,
   redirect_not_registered: FailureBody,
@@ -159,6 +161,10 @@ export const createNeedsMail = (mailIsOff: boolean) =>
     mailIsOff ? sendRefusal(reply, refuse('mail_is_off')) : undefined,
   )
 
+/** In front of the routes of sign-ins by mail. While these are off, the routes answer as if there were none. */
+export const createNeedsMailSignIn = (isOn: () => boolean) =>
+  guardHook({}, ['not_found'], async (_, reply) => (isOn() ? undefined : sendRefusal(reply, refuse('not_found'))))
+
 const factsOfHook = (hook: unknown): HookFacts =>
   typeof hook === 'function' && 'facts' in hook ? (hook as GuardHook).facts : {}
 
@@ -259,6 +265,8 @@ type Options<
   validatorCompiler?: FastifySchemaCompiler<unknown>
   config?: FastifyContextConfig
   exposeHeadRoute?: boolean
+  /** In bytes, for a route that takes more than others. */
+  bodyLimit?: number
   /** Returns the body of an answer, or a refusal. A handler that has answered by itself returns the reply. */
   handle: (
     call: Call<Body, Params, Query>,

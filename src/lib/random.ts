@@ -4,7 +4,7 @@ import { createHash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 export const randomToken = () => randomBytes(32).toString('base64url')
 
 /** The hash that a store keeps instead of a random value. A fast hash is enough, because 256 random bits cannot be guessed. */
-export const fingerprint = (value: string) => createHash('sha256').update(value).digest()
+export const fingerprint = (value: string | Uint8Array) => createHash('sha256').update(value).digest()
 
 export const equalInConstantTime = (left: Uint8Array, right: Uint8Array) =>
   left.length === right.length && timingSafeEqual(left, right)

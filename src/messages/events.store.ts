@@ -1,3 +1,4 @@
+import type { EventDetails } from '../contract/configuration.js'
 import type { Client } from '../http/request-origin.js'
 import type { Sql } from '../platform/database/database.js'
 import { selectList } from '../platform/database/sql.js'
@@ -18,6 +19,7 @@ export type EventRow = {
   actor_name: string | null
   actor_key: string | null
   actor_reason: string | null
+  details: EventDetails | null
 }
 
 const columns = selectList<EventRow>({
@@ -36,6 +38,7 @@ const columns = selectList<EventRow>({
   actor_name: true,
   actor_key: true,
   actor_reason: true,
+  details: true,
 })
 
 /** Inserts an event, unless it is about a user who was deleted in the meantime. */
@@ -56,13 +59,14 @@ export const insertEvent = (
     actorId: string | null
     actorKey: string | null
     actorReason: string | null
+    details: object | null
   },
 ) =>
   sql.query<{ username: string | null }>(
     `with held as (select id, username from users where id = $3 for key share)
      insert into events (id, kind, user_id, username, name_mark, session_id, reason, request_id, ip, user_agent, created_at,
-       log_pending, actor_id, actor_reason, actor_key, actor_name)
-     select $1, $2, u.id, u.username, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+       log_pending, actor_id, actor_reason, actor_key, details, actor_name)
+     select $1, $2, u.id, u.username, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15::jsonb,
        (select actor.username from users as actor where actor.id = $12)
      from (select $3::uuid as wanted) as given left join held as u on u.id = wanted
      where wanted is null or u.id is not null
@@ -82,8 +86,12 @@ export const insertEvent = (
       event.actorId,
       event.actorReason,
       event.actorKey,
+      event.details,
     ],
   )
+
+export const selectById = (sql: Sql, id: string) =>
+  sql.query<EventRow>(`select ${columns} from events where id = $1`, [id])
 
 /** The oldest events that are in no log yet. They are marked as logged. */
 export const takeUnlogged = (sql: Sql, limit: number) =>

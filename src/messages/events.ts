@@ -1,3 +1,4 @@
+import type { EventDetails } from '../contract/configuration.js'
 import { type AccountEventKind, accountEventKinds, type EventKind } from '../contract/events.js'
 import type { SignInLabel } from '../contract/factors.js'
 import type { ProviderId } from '../contract/providers.js'
@@ -19,6 +20,8 @@ type BaseEvent = {
   /** How the user signed in, if a session began with this event. */
   sessionBeganBy?: SignInLabel
   triedBy?: SignInLabel
+  /** What was changed, before and after: of applications and settings. It never has a secret, and is in no log. */
+  details?: EventDetails
 }
 
 /** A sign-in that failed says how it was tried, so that a new way is not counted as a password by mistake. */
@@ -41,9 +44,14 @@ type RecordedEvent = Pick<BaseEvent, 'kind' | 'userId' | 'sessionId' | 'reason'>
 }
 type EventListener = (recorded: RecordedEvent, event: BaseEvent) => void
 
-/** The reason as people read it, in the row and in the log. The provider comes first, as in `provider_a timeout`. */
-const reasonOf = ({ provider, reason }: Event) =>
-  [provider, reason].filter((part) => part !== undefined).join(' ') || null
+/**
+ * The reason as people read it, in the row and in the log. The provider comes first, as in `provider_a timeout`. What a configuration file
+ * has changed ends with the file.
+ */
+const reasonOf = ({ provider, reason }: Event, file: Client['file']) => {
+  const from = file && `(${file.name}, sha256 ${file.checksum})`
+  return [provider, reason, from].filter((part) => part !== undefined).join(' ') || null
+}
 
 const eventFrom = ({ kind, user_id, reason }: store.EventRow): BaseEvent => ({
   kind: kind as EventKind,
@@ -79,6 +87,7 @@ export type StoredEvent = {
   /** The name of the service key of the program that caused the event. */
   actorKey: string | null
   actorReason: string | null
+  details: EventDetails | null
 }
 
 const fromRow = (row: store.EventRow): StoredEvent => ({
@@ -97,6 +106,7 @@ const fromRow = (row: store.EventRow): StoredEvent => ({
   actor: row.actor_name,
   actorKey: row.actor_key,
   actorReason: row.actor_reason,
+  details: row.details,
 })
 
 /** Users see that an administrator or a program has acted, but not from where. */
@@ -136,11 +146,12 @@ type Options = {
 }
 
 /** Prepares the row of an event, and a function that tells the listeners once the row is written. */
-const prepareEvent = (event: Event, { ip, userAgent, requestId, typedName, actor }: Client, options: Options) => {
+const prepareEvent = (event: Event, client: Client, options: Options) => {
+  const { ip, userAgent, requestId, typedName, actor, file } = client
   const { clock, nameMarks, listeners, leavesEventsToService = false } = options
   const now = clock.now()
   const { kind, userId = null, sessionId = null } = event
-  const reason = reasonOf(event)
+  const reason = reasonOf(event, file)
   // The mark is computed in every case, so that the time does not show whether there is an account.
   const mark = typedName === undefined ? undefined : nameMarks.of(typedName)
   const nameMark = userId === null ? mark : undefined
@@ -159,6 +170,7 @@ const prepareEvent = (event: Event, { ip, userAgent, requestId, typedName, actor
     actorId: actor?.userId ?? null,
     actorKey: actor?.serviceKey ?? null,
     actorReason: actor?.reason ?? null,
+    details: event.details ?? null,
   }
   const notifyListeners = (insertedRow: { username: string | null } | undefined) => {
     const username = insertedRow?.username ?? undefined
@@ -239,7 +251,9 @@ export const createEvents = (options: Options) => {
       const { row, notifyListeners } = prepare(event, client)
       const [insertedRow] = await store.insertEvent(sql, row)
       sql.afterCommit(() => notifyListeners(insertedRow))
+      return row.id
     },
+    find: async (id: string) => (await store.selectById(database, id)).map(fromRow)[0],
     /**
      * Writes that an administrator, whom the guard of the route has checked, has read something. Nothing was changed, so there is no
      * transaction to roll back.

@@ -72,6 +72,8 @@ export type MailValues = {
   'account-restored': { username: string; byOperator: boolean; token?: string; validFor?: number }
   /** To the address that an account loses through an undo. */
   'email-withdrawn': { username: string }
+  /** To every administrator, when one of them changes an application, a resource or a setting. `token`: the id of the event. */
+  'configuration-changed': { administrator: string; thing: string; before: string; after: string; token: string }
 }
 export type MailKind = keyof MailValues
 
@@ -90,6 +92,7 @@ export type PageInMails =
   | 'invite'
   | 'join'
   | 'undo'
+  | 'adminEvent'
 
 /** The sentence that says why the recipient gets the mail. `visitor`: a visitor has typed the address, which may have no account. */
 export type Footer = 'account' | 'visitor' | 'invited' | 'last'
@@ -157,6 +160,7 @@ export const mailForms = {
       ? mail('account', 'happened', 'origin', 'signIn', 'link:login', 'notChosen')
       : mail('account', 'happened', 'origin', 'choose', 'link:resetPassword', 'expiry'),
   'email-withdrawn': mail('account', 'happened', 'advice', 'link:forgotPassword'),
+  'configuration-changed': mail('account', 'happened', 'before', 'after', 'origin', 'advice', 'link:adminEvent'),
   'account-deleted': mail('last', 'happened', 'origin', 'advice', 'help'),
 } as const satisfies Record<MailKind, object>
 
@@ -218,6 +222,7 @@ const paths: Record<PageInMails, string> = {
   invite: '/invite',
   join: '/invite',
   undo: '/undo',
+  adminEvent: '/api/auth/admin',
 }
 const pagesWithoutToken: readonly PageInMails[] = ['login', 'forgotPassword']
 
@@ -227,6 +232,8 @@ export const createPageAddress = (publicUrl: string) => {
   return (page: PageInMails, token?: string) => {
     if (pagesWithoutToken.includes(page)) return base + paths[page]
     if (token === undefined) throw new Error(`A link to ${paths[page]} needs a token`)
+    // The id of an event opens nothing: the page asks for a session of an administrator.
+    if (page === 'adminEvent') return `${base}${paths[page]}#events/${token}`
     return `${base}${paths[page]}#${page === 'mailLogin' ? mailTokenName : 'token'}=${token}`
   }
 }

@@ -58,6 +58,8 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   'language-changed': undefined,
   'username-changed': undefined,
   'account-deleted': undefined,
+  // An administrator must not be able to hide a change behind others.
+  'configuration-changed': undefined,
 }
 
 /**

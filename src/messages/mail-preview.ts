@@ -45,6 +45,13 @@ export const mailExamples: MailValues = {
     undoToken: 'TOKEN',
     undoFor: 7 * days,
   },
+  'configuration-changed': {
+    administrator: 'grace',
+    thing: 'Wiki (application)',
+    before: 'redirect: https://wiki.example.com/callback',
+    after: 'redirect: https://wiki.example.net/callback',
+    token: '0190c0de-0000-7000-8000-000000000001',
+  },
   'account-deleted': { username, byOperator: false },
   'factors-reset': { username },
   'account-disabled': { username },

@@ -71,7 +71,17 @@ const localizedValues = <Values extends object>(values: Values, language: Langua
 }
 
 /** The values that users, programs or operators have chosen, and that may look like an address. */
-const chosenNames = ['passkeyName', 'tokenName', 'applications', 'invitedBy', 'groups'] as const
+const chosenNames = [
+  'passkeyName',
+  'tokenName',
+  'applications',
+  'invitedBy',
+  'groups',
+  'administrator',
+  'thing',
+  'before',
+  'after',
+] as const
 /** Zero-width spaces keep mail programs from turning such a name into a link. */
 const withoutAutoLinks = (name: string) => name.replaceAll(/[.:/@]/g, '\u200b$&\u200b')
 

@@ -10,6 +10,7 @@ import type { Job } from '../platform/jobs.js'
 import type { Platform } from '../platform/platform.js'
 import type { SessionsRoom } from '../sessions/open-sessions.js'
 import type { Config } from '../settings/config.js'
+import type { LiveSettingsReader } from '../settings/live-settings.js'
 import type { UsersRoom } from '../users/open-users.js'
 import { createAuthorizationRequests } from './authorize/authorization-requests.js'
 import { createAuthorize } from './authorize/authorize.js'
@@ -28,14 +29,14 @@ export type BelowOpenid = Keys &
   MessagesRoom &
   ApplicationsRoom &
   AccountChangesRoom &
-  FactorsRoom
+  FactorsRoom & { liveSettings: LiveSettingsReader }
 
 export type OpenidRoom = ReturnType<typeof openOpenid>
 
 /** The OpenID provider. `openid-door.ts` loads this file once there is an application. */
 export const openOpenid = (config: Config, platform: Platform, below: BelowOpenid) => {
   const { database, clock, log, metrics } = platform
-  const { applications, applicationSecrets, applicationErrors, applicationKeys } = below
+  const { applications, applicationSecrets, applicationErrors, applicationKeys, liveSettings } = below
   const issuer = applicationIssuer(config.publicUrl)
   const loadedApplicationKeys = createLoadedApplicationKeys({ applicationKeys, clock, log })
   const signing = { applicationKeys: loadedApplicationKeys, clock, issuer }
@@ -68,7 +69,7 @@ export const openOpenid = (config: Config, platform: Platform, below: BelowOpeni
     devices: createDevices({
       ...ofClients,
       deviceRequests,
-      secondFactorRequired: config.secondFactor === 'required',
+      secondFactorRequired: () => liveSettings.now().secondFactor === 'required',
     }),
     logoutNoticeSender: createLogoutNoticeSender({
       database,

@@ -16,6 +16,11 @@ const firstLoadLimit = 30 * 1024
 let assets: Assets
 let server: Server
 const noted: unknown[] = []
+const live: { registration: 'open' | 'closed'; secondFactor: 'optional'; mailSignIn: boolean } = {
+  registration: 'open',
+  secondFactor: 'optional',
+  mailSignIn: false,
+}
 
 const serverWith = (afterSignIn: string, hasAdminPage = false) => {
   const made: Server = fastify()
@@ -24,10 +29,8 @@ const serverWith = (afterSignIn: string, hasAdminPage = false) => {
     cookies: createCookies({ secure: true, host: 'auth.example.com' }),
     theme: { name: 'Latchkey', design: designOf('#1f6f5c') },
     providers: [],
-    registration: 'open',
     usernames: 'chosen',
-    secondFactor: 'optional',
-    mailSignIn: false,
+    live: () => live,
     mailIsOff: false,
     afterSignIn,
     allowedOrigins: [],

@@ -180,7 +180,11 @@ const drawWithRemarks = (
   return renderPage('setup', page, theme, settingsIn(language), above)
 }
 
-type PagesRouteDependencies = Omit<PageSettings, 'language' | 'productName' | 'supportUrl'> & {
+/** What can change while the service runs. The same object comes until something has changed. */
+type LivePageSettings = Pick<PageSettings, 'registration' | 'secondFactor' | 'mailSignIn'>
+
+type PagesRouteDependencies = Omit<PageSettings, 'language' | 'productName' | 'supportUrl' | keyof LivePageSettings> & {
+  live: () => LivePageSettings
   assets: Assets
   theme: Theme
   cookies: Cookies
@@ -240,27 +244,28 @@ const pagesForSignedOut: readonly PageName[] = ['login', 'register']
  */
 export const pagesRoutes = (
   server: Server,
-  { assets, theme, cookies, noteReturnTo, hasAdminPage, publicUrl, ...installation }: PagesRouteDependencies,
+  { assets, theme, cookies, noteReturnTo, hasAdminPage, publicUrl, live, ...installation }: PagesRouteDependencies,
 ) => {
   const brandSettings = { productName: theme.name, supportUrl: theme.links?.support }
   const settingsIn = (language: Language, overrides?: Partial<PageSettings>): PageSettings => ({
     ...installation,
+    ...live(),
     ...brandSettings,
     language,
     ...overrides,
   })
   const render = (name: PageName, language: Language, overrides?: Partial<PageSettings>) =>
     renderPage(name, assets.pages[name], theme, settingsIn(language, overrides))
-  const cachedPage = cached((name: PageName, language) => compress(render(name, language)))
-  const cachedPageForSession = cached((name: PageName, language) =>
+  const cachedPage = cached(live, (name: PageName, language) => compress(render(name, language)))
+  const cachedPageForSession = cached(live, (name: PageName, language) =>
     compress(render(name, language, { maybeSignedIn: true })),
   )
-  const cachedPageForForm = cached((name: PageName, language) =>
+  const cachedPageForForm = cached(live, (name: PageName, language) =>
     renderAroundParameters(name, assets.pages[name], theme, settingsIn(language)),
   )
   const drawPlainPage = (name: PlainPageName, language: Language) =>
     renderPlainPage(name, assets.plainPages[name], theme, language)
-  const cachedPlainPage = cached((name: PlainPageName, language) => compress(drawPlainPage(name, language)))
+  const cachedPlainPage = cached(live, (name: PlainPageName, language) => compress(drawPlainPage(name, language)))
 
   const setupPage = { page: assets.pages.setup, theme, publicUrl, settingsIn }
 
@@ -355,10 +360,13 @@ const asFreshPage = (reply: FastifyReply) =>
 const sendPage = (request: FastifyRequest, reply: FastifyReply, body: Body) =>
   sendCompressed(request, asFreshPage(reply), body)
 
-/** Keeps what was made: one for each page and language. */
-const cached = <Name extends string, Made>(make: (name: Name, language: Language) => Made) => {
+/** Keeps what was made, one for each page and language, until a setting has changed. */
+const cached = <Name extends string, Made>(live: () => object, make: (name: Name, language: Language) => Made) => {
   const cache = new Map<string, Made>()
+  let madeWith = live()
   return (name: Name, language: Language) => {
+    if (madeWith !== live()) cache.clear()
+    madeWith = live()
     const key = `${name} ${language}`
     const made = cache.get(key) ?? make(name, language)
     cache.set(key, made)

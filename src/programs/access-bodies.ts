@@ -15,9 +15,10 @@ export const invitationBody = (invitation: Invitation): AdminInvitation => ({
 })
 
 /** A group as administrators and other programs see it. */
-export const groupBody = ({ name, createdAt, members }: Group, { roleOf }: AdminRoles): AdminGroup => ({
+export const groupBody = ({ name, createdAt, members, setByFile }: Group, { roleOf }: AdminRoles): AdminGroup => ({
   name,
   createdAt: createdAt.toISOString(),
   members,
   role: roleOf(name) ?? null,
+  setBy: setByFile === undefined ? null : { file: setByFile },
 })

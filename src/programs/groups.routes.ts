@@ -44,7 +44,7 @@ export const serviceGroupsRoutes = (server: Server, app: App) => {
     tag,
     summary: 'Delete a group that has no members',
     body: ServiceGroupName,
-    refuses: ['group_in_use', 'group_has_members'],
+    refuses: ['group_in_use', 'group_has_members', 'set_by_file'],
     answers: { 204: NoContent },
     handle: async ({ body: { name }, request }) => {
       const client = serviceCallers.actingClient(request)

@@ -4,6 +4,7 @@ import type { MessagesRoom } from '../messages/open-messages.js'
 import type { Platform } from '../platform/platform.js'
 import type { SessionsRoom } from '../sessions/open-sessions.js'
 import type { Config } from '../settings/config.js'
+import type { LiveSettingsReader } from '../settings/live-settings.js'
 import type { UsersRoom } from '../users/open-users.js'
 import { type AddressProof, completeRegistration } from './complete-registration.js'
 import { createInvitations, createRegistrationGate } from './invitations.js'
@@ -16,11 +17,11 @@ export type RegistrationRoom = ReturnType<typeof openRegistration>
 /** Who gets an account. */
 export const openRegistration = (
   config: Config,
-  platform: Platform,
+  platform: Platform & { liveSettings: LiveSettingsReader },
   below: UsersRoom & SessionsRoom & MessagesRoom & AccountChangesRoom & { groups: Groups },
 ) => {
-  const { registration: mode, registrationDomains: domains, allowedOrigins, publicUrl, adminGroup } = config
-  const registrationGate = createRegistrationGate({ mode, domains })
+  const { allowedOrigins, publicUrl, adminGroup } = config
+  const registrationGate = createRegistrationGate(platform.liveSettings.now)
   const opened = { ...platform, ...below }
   const invitations = createInvitations({ ...opened, gate: registrationGate, allowedOrigins })
   const completion = { ...opened, invitations, usernameSource: config.usernames }

@@ -4,7 +4,7 @@ import { createCookies } from '../http/cookies.js'
 import { routeLimitersFor } from '../http/limiters.js'
 import { createCountedRequests, type OnRejection } from '../http/limits.js'
 import { clientOf } from '../http/request-origin.js'
-import { createNeedsMail } from '../http/route.js'
+import { createNeedsMail, createNeedsMailSignIn } from '../http/route.js'
 import { createLimitEvents } from '../messages/limit-events.js'
 import type { OpenidProvider } from '../openid/openid-door.js'
 import type { Assets } from '../pages/assets.js'
@@ -152,9 +152,10 @@ export const openApp = (config: Config, platform: Platform, rooms: Rooms, http: 
   ...http,
   ...served,
   config,
-  secondFactorRequired: config.secondFactor === 'required',
+  secondFactorRequired: () => rooms.liveSettings.now().secondFactor === 'required',
   usernameSource: config.usernames,
   termsOfUse: termsOf(config),
   needsMail: createNeedsMail(config.mailIsOff),
+  needsMailSignIn: createNeedsMailSignIn(() => rooms.liveSettings.now().mailSignIn === 'on'),
   noteReturnTo: createReturnToNotes(config.allowedOrigins, rooms.protectedApplications),
 })

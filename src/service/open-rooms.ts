@@ -4,6 +4,7 @@ import { openAccountChanges } from '../account-changes/open-account-changes.js'
 import { openAccounts } from '../accounts/open-accounts.js'
 import { openApplications } from '../applications/open-applications.js'
 import { createProtectedApplications } from '../applications/protected-applications.js'
+import { openConfiguration } from '../configuration/open-configuration.js'
 import type { ProfileFieldDefinition } from '../contract/profile-fields.js'
 import type { ProviderId } from '../contract/providers.js'
 import { openFactors } from '../factors/open-factors.js'
@@ -27,6 +28,7 @@ import { openRegistration } from '../registration/open-registration.js'
 import { openSessions } from '../sessions/open-sessions.js'
 import type { ChangeByOldToken } from '../sessions/rotation.js'
 import type { Config } from '../settings/config.js'
+import { createLiveSettings } from '../settings/live-settings.js'
 import { openSignIn } from '../sign-in/open-sign-in.js'
 import { openUsers } from '../users/open-users.js'
 import type { OwnWords } from './operator-files.js'
@@ -54,7 +56,9 @@ export type Rooms = ReturnType<typeof openRooms>
  * The table of contents: opens the rooms, each with what the rooms below it give. The service and every command call this, so nothing here
  * knows requests.
  */
-export const openRooms = (config: Config, platform: RoomPlatform) => {
+export const openRooms = (config: Config, given: RoomPlatform) => {
+  const liveSettings = createLiveSettings(config, given.ungatedDatabase)
+  const platform = { ...given, liveSettings }
   const { database, clock, log, workers, leakedPasswords: leaked } = platform
   // A session of which an old token was used ends as a change of its account, in a room above that of sessions.
   const changeByOldToken: ChangeByOldToken = (context, end) => accountChanges.changeByOldToken(context, end)
@@ -64,7 +68,11 @@ export const openRooms = (config: Config, platform: RoomPlatform) => {
   const keys = openKeys(config, platform)
   const users = openUsers(config, platform, keys)
   const protectedApplications = createProtectedApplications({ ...config, database: platform.ungatedDatabase })
-  const sessions = openSessions(config, platform, keys, changeByOldToken, protectedApplications.follow)
+  const followChanges = async (changes: number) => {
+    await protectedApplications.follow(changes)
+    await liveSettings.follow(changes)
+  }
+  const sessions = openSessions(config, platform, keys, changeByOldToken, followChanges)
   const messages = openMessages(config, platform, keys, { ...users, ...sessions })
   const groups = openGroups(platform, { ...sessions, ...messages })
   const upToGroups = { ...keys, passwords, ...users, ...sessions, ...messages, groups }
@@ -86,6 +94,7 @@ export const openRooms = (config: Config, platform: RoomPlatform) => {
     logoutNotices: createLogoutNotices({ database, clock }),
     protectedApplications,
     firstUses: createFirstUses({ database, clock, events: messages.events, log }),
+    liveSettings,
     hostSessions: createHostSessions({
       ...upToSignIn,
       database,
@@ -95,6 +104,7 @@ export const openRooms = (config: Config, platform: RoomPlatform) => {
       keys: keys.keysFor('hosts of applications'),
     }),
     content: createContent({ database, clock }),
+    ...openConfiguration(platform, { ...upToSignIn, liveSettings }),
     clockWatch: createClockWatch({ database, clock, log }),
   }
 }

@@ -121,20 +121,31 @@ const registerRegistrationFlows = (server: Server, app: App) => {
   verifyEmailRoutes(server, app)
 }
 
-/** Signing in with a mailed code or link. Without MAIL_SIGN_IN these routes do not exist; where mail is off, the first one says so. */
+/** Signing in with a mailed code or link. While it is off, the answers are those of addresses that do not exist. */
 const registerMailLogin = (server: Server, app: App) => {
-  const { mailSignIn, mailIsOff } = app.config
-  if (mailSignIn === 'on' || mailIsOff) askForMailRoutes(server, app)
-  if (mailSignIn !== 'on') return
+  askForMailRoutes(server, app)
   mailLoginRoutes(server, app)
   mailRegistrationRoutes(server, app)
   enrolmentPasswordRoutes(server, app)
 }
 
+/** What pages show of the settings that can change: the same object until they do. */
+const createLivePageSettings = ({ liveSettings }: App) => {
+  let seen = liveSettings.now()
+  const shown = () => ({ ...seen, mailSignIn: seen.mailSignIn === 'on' })
+  let made = shown()
+  return () => {
+    if (seen === liveSettings.now()) return made
+    seen = liveSettings.now()
+    made = shown()
+    return made
+  }
+}
+
 type Pages = ReturnType<typeof pagesRoutes>
 
 /** The facts about this installation that the pages show. */
-const installationOf = ({ config, ...app }: App) => ({
+const installationOf = (app: App, { config } = app) => ({
   theme: themeOf(config, app.design),
   providers: Object.values(app.providers).map(({ id, name }) => ({
     id,
@@ -142,10 +153,8 @@ const installationOf = ({ config, ...app }: App) => ({
     path: signInPath(id),
     logo: config.providers[id]?.logoUrl,
   })),
-  registration: config.registration,
+  live: createLivePageSettings(app),
   usernames: config.usernames,
-  secondFactor: config.secondFactor,
-  mailSignIn: config.mailSignIn === 'on',
   mailIsOff: config.mailIsOff,
   afterSignIn: config.afterSignIn,
   allowedOrigins: config.allowedOrigins,

@@ -133,15 +133,20 @@ const addApplication = async (
   if (application.kind === 'web' && seeded.secret === undefined)
     throw fault(`${place} has no secret, which an application of the kind web needs`)
   const { database, clock } = platform
-  const { events, groups, applicationSecrets, usedApplications } = rooms
-  const rights = { database, clock, events, groups, applicationSecrets, usedApplications }
+  const { events, configurationTrail, groups, applicationSecrets, usedApplications } = rooms
+  const rights = { database, clock, events, configurationTrail, groups, applicationSecrets, usedApplications }
   const { publicUrl, cookieDomain } = address
   const parts = { ...rights, production: false, publicUrl, cookieDomain }
-  const outcome = await createApplicationChanges(parts).add(application, client, seeded)
+  const outcome = await createApplicationChanges(parts).add(application, client, {
+    id: seeded.id,
+    ...(seeded.secret !== undefined && { secrets: [seeded.secret] }),
+  })
   if (!isRefused(outcome)) return
   if (outcome.refused === 'no_group') throw fault(missingGroupSentence(outcome.group, place))
   if (outcome.refused === 'origin_taken') throw fault(`another application has the address of ${place}`)
-  if (outcome.refused === 'name_taken') throw fault(`another application has the name of ${place}`)
+  // The id was free a moment ago.
+  if (outcome.refused === 'name_taken' || outcome.refused === 'id_taken')
+    throw fault(`another application has the name of ${place}`)
   // `too_many_secrets` cannot happen: a new application has no secret yet.
   if (outcome.refused !== 'too_many_secrets') throw fault(`${place} is refused. ${applicationRefusalSentence(outcome)}`)
 }

@@ -51,6 +51,7 @@ export const writableTables: readonly string[] = [
   'setup_tokens',
   'administrators_group',
   'personal_tokens',
+  'stored_settings',
 ]
 export const readableTables: readonly string[] = ['content', 'schema_migrations', 'application_changes']
 /** They have no rows of their own, so they are in no backup. */

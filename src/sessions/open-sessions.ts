@@ -1,6 +1,7 @@
 import type { Keys } from '../keys/open-keys.js'
 import type { Platform } from '../platform/platform.js'
 import type { Config } from '../settings/config.js'
+import type { LiveSettingsReader } from '../settings/live-settings.js'
 import { createAdministrators } from './administrators.js'
 import { createEndedSessions, type FollowApplications } from './ended-sessions.js'
 import { createKnownDevices } from './known-devices.js'
@@ -13,7 +14,15 @@ export type SessionsRoom = ReturnType<typeof openSessions>
 
 export const openSessions = (
   config: Config,
-  { database, ungatedDatabase, clock, log, metrics, secrets }: Platform & { secrets: readonly string[] },
+  {
+    database,
+    ungatedDatabase,
+    clock,
+    log,
+    metrics,
+    secrets,
+    liveSettings,
+  }: Platform & { secrets: readonly string[]; liveSettings: LiveSettingsReader },
   { keysFor, loadedKeys }: Keys,
   changeByOldToken: ChangeByOldToken,
   followApplications: FollowApplications,
@@ -29,7 +38,7 @@ export const openSessions = (
   })
   const { lifetimes, refreshGrace, renewGrace } = config
   const tools = { database, tokens, clock, lifetimes, graces: { refreshGrace, renewGrace }, onEnded: endedSessions.add }
-  const sessions = createSessions(tools, config.secondFactor)
+  const sessions = createSessions(tools, () => liveSettings.now().secondFactor === 'required')
   const onRotation = metrics?.countRefresh ?? (() => undefined)
   return {
     endedSessions,

@@ -267,12 +267,11 @@ const createPurge = (tools: SessionTools) => {
 }
 
 /**
- * Begins, renews and ends sessions. `session-lookups` finds them, and `rotation` exchanges their tokens. `secondFactor`: whether every
- * session needs a second factor, even if the account has none.
+ * Begins, renews and ends sessions. `session-lookups` finds them, and `rotation` exchanges their tokens. `secondFactorRequired`: whether
+ * every session needs a second factor now, even if the account has none.
  */
-export const createSessions = (tools: SessionTools, secondFactor: 'optional' | 'required') => {
+export const createSessions = (tools: SessionTools, secondFactorRequired: () => boolean) => {
   const { clock, graces, onEnded } = tools
-  const secondFactorRequired = secondFactor === 'required'
 
   return {
     /** Only `sign-in` may call this function, because it decides who gets a session. */
@@ -282,7 +281,8 @@ export const createSessions = (tools: SessionTools, secondFactor: 'optional' | '
       facts: SessionFacts,
       client: Client,
       session?: NewSession,
-    ): Promise<BegunSession | undefined> => begin(tools, sql, user, facts, { client, secondFactorRequired, session }),
+    ): Promise<BegunSession | undefined> =>
+      begin(tools, sql, user, facts, { client, secondFactorRequired: secondFactorRequired(), session }),
     newId: () => uuidv7(clock.now()),
     /** Whether a token was issued so lately that requests with the token before it may still arrive. */
     isNew: ({ iat }: AccessClaims) => clock.now().getTime() - iat * 1000 <= graces.renewGrace,

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { type LiveSettingName, liveSettingNames, settingProperties } from '../contract/configuration.js'
 import { isThisMachine } from '../lib/networks.js'
 import { OperatorError, whyUnreadable } from '../lib/operator-error.js'
 
@@ -44,6 +45,8 @@ export type Config = Values & {
   readonly production: boolean
   /** Production without SMTP_URL: nothing is mailed, and nothing that needs a mail is offered. */
   readonly mailIsOff: boolean
+  /** The settings that can change while the service runs, and that a variable has. */
+  readonly settingsOfEnvironment: readonly LiveSettingName[]
   readonly publicUrl: string
   /** Whether the service runs a PostgreSQL of its own, because DATABASE_URL is not set. */
   readonly ownDatabase: boolean
@@ -294,11 +297,12 @@ export const readConfig = (env: Environment): { config: Config; givenSettings: E
     ...(mailIsOff && { registration: 'closed' }),
     production,
     mailIsOff,
+    settingsOfEnvironment: liveSettingNames.filter((name) => !absent.has(settingProperties[name].variable)),
     publicUrl,
     ownDatabase: configValues.databaseUrl === undefined,
     lifetimes,
     providers: providerConfigs(values),
-  }) as Config
+  }) as unknown as Config
   return { config, givenSettings }
 }
 

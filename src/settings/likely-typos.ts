@@ -14,6 +14,13 @@ const editDistance = (from: string, to: string) => {
   return previous.at(-1) ?? 0
 }
 
+/** The name among these that was probably meant: at most a third of its letters are others. */
+export const nearestName = (given: string, names: readonly string[]) => {
+  const distances = names.map((name) => ({ name, distance: editDistance(given.toLowerCase(), name.toLowerCase()) }))
+  const [nearest] = distances.toSorted((one, other) => one.distance - other.distance)
+  return nearest && nearest.distance <= Math.max(1, nearest.name.length / 3) ? nearest.name : undefined
+}
+
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** The lengths are compared first because there are thousands of pairs. */

@@ -152,7 +152,7 @@ export const askForMailRoutes = (server: Server, app: App) => {
   const { limits, cookies, ceilings } = app
 
   route(server, `POST ${path}`, {
-    guard: [app.needsMail, limits.byNetwork],
+    guard: [app.needsMail, app.needsMailSignIn, limits.byNetwork],
     tag: 'sign in',
     summary: 'Mail a code and a link to sign in, for this browser only',
     body: Type.Object({ email: Type.String({ maxLength: 1024 }) }),
@@ -184,7 +184,7 @@ export const mailLoginRoutes = (server: Server, app: App) => {
   }
 
   route(server, `POST ${path}/confirm`, {
-    guard: [limits.beforeSignIn.mail],
+    guard: [app.needsMailSignIn, limits.beforeSignIn.mail],
     tag: 'sign in',
     summary: 'Sign in with the code or the link of the mail, in the browser that asked for it',
     description:
@@ -212,7 +212,7 @@ export const mailLoginRoutes = (server: Server, app: App) => {
   })
 
   route(server, `POST ${path}/check`, {
-    guard: [limits.byNetwork],
+    guard: [app.needsMailSignIn, limits.byNetwork],
     tag: 'sign in',
     summary: 'Whether the link of the mail signs in here; changes nothing',
     body: Type.Object({ token: LinkToken }),
@@ -231,7 +231,7 @@ export const mailRegistrationRoutes = (server: Server, app: App) => {
   const { limits, cookies, ceilings } = app
 
   route(server, `GET ${path}/registration`, {
-    guard: [limits.byNetwork],
+    guard: [app.needsMailSignIn, limits.byNetwork],
     tag: 'sign in',
     summary: 'What the registration of this browser asks for, after its address was proven by the mail',
     refuses: ['challenge_over'],
@@ -247,7 +247,7 @@ export const mailRegistrationRoutes = (server: Server, app: App) => {
     terms: Type.Optional(Type.String({ maxLength: 64, description: 'The version that the user agrees to' })),
   })
   route(server, `POST ${path}/registration`, {
-    guard: [limits.byNetwork],
+    guard: [app.needsMailSignIn, limits.byNetwork],
     tag: 'sign in',
     summary: 'Make the account of an address that was proven by the mail, and sign in',
     body: withRequiredUsername(form, app.usernameSource),

@@ -201,7 +201,7 @@ export const enrolmentPasswordRoutes = (server: Server, app: App) => {
   }
 
   route(server, `POST ${path}/password`, {
-    guard: [],
+    guard: [app.needsMailSignIn],
     tag: 'sign in',
     summary: 'After a sign-in by mail: give the password of the account, so that its first second factor can be added',
     ...atChallenge,

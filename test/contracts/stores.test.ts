@@ -384,7 +384,7 @@ describe('the statements of the stores on PostgreSQL', () => {
   it('keep events, newest first, and find those about a user', async () => {
     const userId = await addUser('Ada')
     const none = { userId: null, sessionId: null, reason: null, requestId: null, nameMark: null, logPending: false }
-    const by = { ...client, actorId: null, actorKey: null, actorReason: null }
+    const by = { ...client, actorId: null, actorKey: null, actorReason: null, details: null }
     const write = (kind: string, minute: number, more: object = {}) =>
       events.insertEvent(sql, { id: uuidv7(at(minute * minutes)), kind, ...none, ...by, now, ...more })
     expect(await write('signed_in', 1, { userId })).toEqual([{ username: 'Ada' }])

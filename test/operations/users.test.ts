@@ -36,7 +36,7 @@ describe('users from the command line', () => {
     const { lifetimes, refreshGrace, renewGrace } = loadConfig({ NODE_ENV: 'test' })
     const graces = { refreshGrace, renewGrace }
     const tools = { database, tokens, clock, lifetimes, graces, onEnded: () => undefined }
-    const { beginSession } = createSessions(tools, 'optional')
+    const { beginSession } = createSessions(tools, () => false)
     const client = { ip: '127.0.0.1', userAgent: '' }
     await database.transaction((sql) => beginSession(sql, unchecked({ id }), passwordFacts, client))
   }

@@ -7,10 +7,10 @@ import type { Latchkey } from './latchkey.js'
 /** Changes of applications by operators, in the process of the service. */
 export const applicationChangesOf = ({ app, clock, config, sql: database }: Latchkey) => {
   const applicationSecrets = createApplicationSecrets({ database, clock })
-  const { events, groups, usedApplications } = app.rooms
+  const { events, configurationTrail, groups, usedApplications } = app.rooms
   const { production, publicUrl, cookieDomain } = config
   const place = { production, publicUrl, cookieDomain }
-  const parts = { database, clock, events, groups, applicationSecrets, usedApplications, ...place }
+  const parts = { database, clock, events, configurationTrail, groups, applicationSecrets, usedApplications, ...place }
   return createApplicationChanges(parts)
 }
 

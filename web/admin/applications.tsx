@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks'
 import type { AdminApplication } from '#contract/admin/admin-bodies.js'
-import { timeSpan } from '#contract/time-spans.js'
 import { Button } from '../components/button.js'
 import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
@@ -38,10 +37,10 @@ export const ApplicationsScreen = () => {
 }
 
 /** Shows who may use an application. With an empty list of groups, no user may. */
-const Access = ({ everyone, groups }: Pick<AdminApplication, 'everyone' | 'groups'>) => {
+const Access = ({ allow }: Pick<AdminApplication, 'allow'>) => {
   const words = useWords('admin').app
-  if (everyone) return <span>{words.everyone}</span>
-  return groups.length === 0 ? <span>{words.nobody}</span> : <GroupNames groups={groups} />
+  if (allow === 'everyone') return <span>{words.everyone}</span>
+  return allow === null || allow.length === 0 ? <span>{words.nobody}</span> : <GroupNames groups={allow} />
 }
 
 const useColumns = (): Column<AdminApplication>[] => {
@@ -58,7 +57,7 @@ const useColumns = (): Column<AdminApplication>[] => {
         </div>
       ),
     },
-    { label: columns.kind, cell: ({ kind }) => app.kinds[kind] },
+    { label: columns.kind, cell: ({ kind }) => app.kinds[kind ?? 'web'] },
     { label: columns.access, cell: (application) => <Access {...application} /> },
     {
       label: columns.lastError,
@@ -76,7 +75,7 @@ export const ApplicationScreen = ({ id }: { id: string }) => {
     <Screen
       title={value?.name ?? words.columns.application}
       above={<a href={listFragment('applications')}>{words.back}</a>}
-      {...(value && { lead: words.app.kinds[value.kind] })}
+      {...(value && { lead: words.app.kinds[value.kind ?? 'web'] })}
     >
       <Loaded {...read} reload={reload}>
         {(application) => (
@@ -156,9 +155,9 @@ const Settings = ({ application }: Props) => {
   const { app, none, yes, no } = useWords('admin')
   const { locale } = useSettings()
   const muted = <span class="muted">{none}</span>
-  const lines = (texts: readonly string[]) =>
-    texts.length === 0 ? muted : texts.map((text) => <p key={text}>{text}</p>)
-  const { maxAge, secrets } = application
+  const lines = (texts: readonly string[] | null) =>
+    texts === null || texts.length === 0 ? muted : texts.map((text) => <p key={text}>{text}</p>)
+  const { secrets } = application
   const secretLines = secrets.map(({ id, createdAt }) =>
     fill(app.secretOf, { id, date: dateWithZone(createdAt, locale) }),
   )
@@ -167,31 +166,28 @@ const Settings = ({ application }: Props) => {
     id: [app.id, <code key="id">{application.id}</code>],
     name: 'not here: the title',
     kind: 'not here: below the title',
-    everyone: 'not here: in the panel before',
-    groups: 'not here: in the panel before',
+    allow: 'not here: in the panel before',
+    version: 'not here: for the next change',
+    setBy: 'not here: in the panel before',
+    iconVersion: 'not here: the account pages show it',
     home: [app.home, application.home],
-    redirectAddresses: [app.redirects, lines(application.redirectAddresses)],
-    logoutAddresses: [app.afterLogout, lines(application.logoutAddresses)],
+    redirect: [app.redirects, lines(application.redirect)],
+    afterLogout: [app.afterLogout, lines(application.afterLogout)],
     backchannelLogout: [app.backchannel, application.backchannelLogout ?? muted],
     factors: [app.factors, application.factors],
-    maxAge: [app.maxAge, maxAge === null ? app.noMaxAge : timeSpan(1_000 * maxAge, locale)],
+    maxAge: [app.maxAge, application.maxAge ?? app.noMaxAge],
     consent: [app.consent, application.consent === 'ask' ? yes : no],
-    pkce: [app.pkce, application.pkce ? yes : no],
+    noPkce: [app.pkce, application.noPkce ? no : yes],
     algorithm: [app.algorithm, application.algorithm],
-    deviceFlow:
+    device:
       application.kind === 'native'
-        ? [app.deviceFlow, application.deviceFlow ? yes : no]
+        ? [app.deviceFlow, application.device ? yes : no]
         : 'not here: others than native ones cannot have it',
-    proxyOrigin: [app.proxy, application.proxyOrigin ?? muted],
-    openPaths: [
-      app.openPaths,
-      lines([...application.openPaths, ...(application.openPreflight ? [app.preflights] : [])]),
-    ],
+    proxy: [app.proxy, application.proxy ?? muted],
+    open: [app.openPaths, lines([...(application.open ?? []), ...(application.openPreflight ? [app.preflights] : [])])],
     openPreflight: 'not here: in the line before',
-    tokens:
-      application.proxyOrigin === null
-        ? 'not here: for those behind a proxy'
-        : [app.tokens, application.tokens ? yes : no],
+    noTokens:
+      application.proxy === null ? 'not here: for those behind a proxy' : [app.tokens, application.noTokens ? no : yes],
     secrets: [app.secrets, lines(secretLines)],
     createdAt: 'not here: it answers no question of support',
     errors: 'not here: in a panel of their own',
@@ -210,10 +206,11 @@ type DialogProps = { application: AdminApplication; onDone: () => Promise<void>;
 const AccessDialog = ({ application, ...dialog }: DialogProps) => {
   const { app, notTold } = useWords('admin')
   const { value } = useRead(calls.groups)
-  const [everyone, setEveryone] = useState(application.everyone)
-  const [groups, setGroups] = useState<readonly string[]>(application.groups)
-  const { name } = application
-  const losesUsers = !everyone && (application.everyone || application.groups.some((each) => !groups.includes(each)))
+  const { name, allow, version } = application
+  const allowed = allow === 'everyone' ? [] : (allow ?? [])
+  const [everyone, setEveryone] = useState(allow === 'everyone')
+  const [groups, setGroups] = useState<readonly string[]>(allowed)
+  const losesUsers = !everyone && (allow === 'everyone' || allowed.some((each) => !groups.includes(each)))
   return (
     <ChangeDialog
       {...dialog}
@@ -222,9 +219,8 @@ const AccessDialog = ({ application, ...dialog }: DialogProps) => {
       userNotice={notTold}
       submitLabel={app.submit}
       call={({ reason }) =>
-        calls.changeApplication(application.id, {
-          everyone,
-          ...(!everyone && { groups: [...groups] }),
+        calls.changeApplication(application.id, version, {
+          allow: everyone ? 'everyone' : [...groups],
           ...(reason !== undefined && { reason }),
         })
       }

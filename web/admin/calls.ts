@@ -27,8 +27,13 @@ import { withoutEmpty } from './place.js'
 const requests = createAdminRequests(client)
 const adminRoot = adminPath.replace('/api/auth/', '')
 const read = <Value>(path: string) => requests.read<Value>(`${adminRoot}/${path}`)
-const change = <Value = undefined>(method: 'POST' | 'PATCH' | 'DELETE', path: string, body: object = {}) =>
-  requests.change<Value>(method, `${adminRoot}/${path}`, body)
+/** `version`: refused if it is another one by now. */
+const change = <Value = undefined>(
+  method: 'POST' | 'PATCH' | 'DELETE',
+  path: string,
+  body: object = {},
+  version?: string,
+) => requests.change<Value>(method, `${adminRoot}/${path}`, body, version)
 const userPath = (id: string) => `users/${encodeURIComponent(id)}`
 
 /** Every call of the API of administrators. */
@@ -55,7 +60,7 @@ export const calls = {
   addGroup: (name: string) => change<AdminGroup>('POST', 'groups', { name }),
   deleteGroup: (group: Static<typeof AdminGroupDeletion>) => change('DELETE', 'groups', group),
   applications: () => read<{ applications: AdminApplication[] }>('applications'),
-  changeApplication: (id: string, access: Static<typeof AdminApplicationPatch>) =>
-    change<AdminApplication>('PATCH', `applications/${encodeURIComponent(id)}`, access),
+  changeApplication: (id: string, version: string, patch: AdminApplicationPatch) =>
+    change<AdminApplication>('PATCH', `applications/${encodeURIComponent(id)}`, patch, version),
   events: (query: Static<typeof AdminEventQuery>) => change<AdminEvents>('POST', 'events/search', withoutEmpty(query)),
 }

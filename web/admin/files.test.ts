@@ -11,6 +11,7 @@ const event: AdminEvent = {
   actorId: 'a',
   actor: 'grace',
   actorKey: null,
+  details: null,
   actorReason: 'left, "for good"\nyesterday',
   sessionId: null,
   requestId: null,

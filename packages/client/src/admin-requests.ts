@@ -22,7 +22,16 @@ export const createAdminRequests = ({ me }: Pick<Client, 'me'>) => {
 
   return {
     read: <Value>(path: string) => asMember(() => requests.send<Value>('GET', path)),
-    change: <Value = undefined>(method: Method, path: string, body: object = {}) =>
-      asMember(() => requests.sendWithCsrfToken<Value>(method, path, body)),
+    /** `version`: of what is changed. It is refused if it is another one by now. */
+    change: <Value = undefined>(method: Method, path: string, body: object = {}, version?: string) =>
+      asMember(() =>
+        requests.sendWithCsrfToken<Value>(
+          method,
+          path,
+          body,
+          '',
+          version === undefined ? undefined : { 'if-match': `"${version}"` },
+        ),
+      ),
   }
 }

@@ -1,6 +1,9 @@
 import { lookup } from 'node:dns/promises'
 import { isOnOwnHost, ownHostWarning } from '../../applications/application-rules.js'
 import type { Application } from '../../applications/applications.js'
+import { readIcon } from '../../applications/icon-file.js'
+import { generalSettings, type ProgramName, programs } from '../../applications/program-settings.js'
+import { type ProxyName, proxySettings } from '../../applications/proxy-lines.js'
 import { seconds } from '../../lib/durations.js'
 import { withTimeout } from '../../lib/timing.js'
 import { type CommandContext, type CommandRooms, command, print } from '../command.js'
@@ -8,14 +11,12 @@ import { printableText, quoteCommand } from '../terminal/printing.js'
 import {
   changeOptions,
   newApplicationOptions,
+  optionsHelp,
   readChange,
   readNewApplication,
   requireApplication,
   throwIfRefused,
 } from './application-options.js'
-import { readIcon } from './icon-file.js'
-import { generalSettings, type ProgramName, programs } from './program-settings.js'
-import { type ProxyName, proxySettings } from './proxy-lines.js'
 
 const dnsTimeout = 5 * seconds
 
@@ -48,33 +49,6 @@ const warnOfPrivateBackchannel = async (
   await print(stderr, `${privateBackchannel(address)}.`)
 }
 
-/** The help of the options of `add` and `change`. */
-const optionsHelp = `  --redirect URL       to which users come back after they have signed in here. Several are possible. It is compared byte for
-                       byte, without wildcards. https only; outside production also http to this machine
-  --everyone           every user may use the application
-  --group GROUP        only members of this group, or of one of several (--group a --group b)
-  --home URL           to which pages lead users back, also after an expired sign-in; else the origin of the first --redirect
-  --after-logout URL   to which the application may lead back when it signs a user out here. Several are possible
-  --backchannel-logout URL
-                       gets a logout notice for every session that ends, however it ends. An address in a private network gets
-                       none without BACKCHANNEL_ALLOW_PRIVATE=true
-  --consent ask        asks each user once before the application gets name, email and groups (none: does not ask)
-  --factors 2          lets users in only with two factors (1: with any sign-in)
-  --max-age 10m        lets users in only if, within this time, they have signed in (by whatever way) or have proven again who
-                       they are (none: at any time). A sign-in by mail counts too, although it lets no user make a sensitive change
-  --proxy URL          the site of an application behind a proxy that asks Latchkey: scheme, host and port
-                       (https://wiki.example.com). Outside production http is possible (none: no such site any more)
-  --open PATH          anybody may GET this path there, or all that begins with it if it ends in a slash: --open /manifest.json
-                       --open /public/ --open POST:/hooks/. Nobody is named there (none: no path is open)
-  --open-preflight     lets the preflights of other sites pass (CORS), on every path (--no-open-preflight: not any more)
-  --icon FILE          the picture on the account pages of users who may open it: a PNG of at most 32 KB and 512 pixels (none:
-                       its first letter)
-  --no-pkce            for programs that send no PKCE challenge, as some older ones with a secret do
-  --algorithm ES256    signs ID tokens with ES256 instead of RS256
-  --device             for a native program: devices without a browser may sign in with a code (RFC 8628; --no-device: they
-                       may not, which is the default)
-  --no-tokens          behind a proxy: programs cannot enter with personal tokens of users (--tokens: they can, the default)`
-
 type Pasted = {
   secret: string | undefined
   issuer: string
@@ -106,25 +80,19 @@ Prints the id of the application, its secret and the lines to paste. The secret 
 Users see NAME when they sign in. A running service knows the application within a second. docs/applications.md explains more.
 With --proxy, the proxy in front of the application asks Latchkey about each request, and no secret is needed: docs/forward-auth.md.
 
-${optionsHelp}
-  --public             a page in the browser that has no server to keep a secret
-  --native             a program on the user's machine, which always asks the user. --redirect is http://127.0.0.1/callback
-                       (any port) or com.example.app:/callback
-  --for PROGRAM        grafana, gitea (also Forgejo) or nextcloud: Latchkey knows its settings, and its addresses below --home
-  --for PROXY          caddy, nginx, traefik or haproxy: prints the lines for the proxy in front of the site of --proxy`,
+${optionsHelp('add')}`,
   json: '{"id": …, "secret": … or null, "issuer": …}',
   printsOnce: true,
   args: ['NAME'],
   options: newApplicationOptions,
   read: ({ args: [name], values }) => readNewApplication(name, values),
-  run: async (rooms, { application, program, proxy, icon: iconPath, context, operator }) => {
+  run: async (rooms, { application, id, program, proxy, icon: iconPath, context, operator }) => {
     const { applicationChanges, issuer } = rooms
     const icon = await readIcon(iconPath)
     const { application: added, secret } = throwIfRefused(
-      await applicationChanges.add(application, operator),
+      await applicationChanges.add(application, operator, { id }, icon),
       application.name,
     )
-    if (icon) throwIfRefused(await applicationChanges.setIcon(added.id, icon, operator), added.name)
     for (const address of added.redirectAddresses.filter((each) => isOnOwnHost(each, issuer)))
       await print(context.stderr, `${address} ${ownHostWarning}.`)
     await warnOfPrivateBackchannel(context, application.backchannelLogout, rooms)
@@ -145,9 +113,7 @@ APPLICATION is a name or an id. What is not named stays as it is. Addresses and 
 of their kind; \`--after-logout none\` and \`--backchannel-logout none\` remove them. Users who may no longer use the application
 lose access at once. The kind of an application cannot be changed: delete it and add it anew.
 
-  --name NAME          another name
-${optionsHelp}
-  --pkce               requires a PKCE challenge again`,
+${optionsHelp('change')}`,
   args: ['APPLICATION'],
   options: changeOptions,
   read: ({ values }) => readChange(values),
@@ -155,11 +121,8 @@ ${optionsHelp}
     const { applicationChanges } = rooms
     const { id, name: formerName } = await requireApplication(rooms, named)
     const icon = await readIcon(iconPath)
-    const changed = throwIfRefused(await applicationChanges.change(id, change, operator), formerName)
-    const { application } = changed
-    const iconChange =
-      icon === undefined ? undefined : throwIfRefused(await applicationChanges.setIcon(id, icon, operator), formerName)
-    const summary = [changed.summary, iconChange?.summary].filter(Boolean).join(', ')
+    const changed = await applicationChanges.change(id, change, operator, { icon })
+    const { application, summary } = throwIfRefused(changed, formerName)
     await warnOfPrivateBackchannel(context, change.backchannelLogout, rooms)
     const name = printableText(application.name)
     return {

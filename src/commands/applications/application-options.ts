@@ -1,67 +1,83 @@
 import { type ApplicationChanges, applicationRefusalSentence } from '../../applications/application-changes.js'
+import { type ApplicationPatch, changeFrom, newApplicationFrom } from '../../applications/application-shape.js'
+import { maxSecrets } from '../../applications/applications.js'
+import { programNames } from '../../applications/program-settings.js'
+import { proxyNames } from '../../applications/proxy-lines.js'
 import {
-  type ApplicationChange,
-  defaultHome,
-  type NewApplication,
-  siteOf,
-} from '../../applications/application-rules.js'
-import { type Application, maxSecrets } from '../../applications/applications.js'
+  type ApplicationShape,
+  applicationIdPattern,
+  applicationProperties,
+  type ConfigurationOption,
+  type OptionName,
+  type PropertyName,
+} from '../../contract/configuration.js'
 import { isRefused } from '../../contract/outcome.js'
 import { days, readDuration, seconds } from '../../lib/durations.js'
 import { countText } from '../../lib/text.js'
 import { CommandFailure, type CommandRooms, groupNameFrom, UsageFault } from '../command.js'
 import { printableText, quoteCommand } from '../terminal/printing.js'
-import { type ProgramName, programNames, programs } from './program-settings.js'
-import { proxyNames } from './proxy-lines.js'
 
-/** The options that `add` and `change` share. */
-const applicationOptions = {
-  redirect: { type: 'string', multiple: true },
-  everyone: { type: 'boolean' },
-  group: { type: 'string', multiple: true },
-  home: { type: 'string' },
-  'after-logout': { type: 'string', multiple: true },
-  'backchannel-logout': { type: 'string' },
-  consent: { type: 'string' },
-  factors: { type: 'string' },
-  'max-age': { type: 'string' },
-  'no-pkce': { type: 'boolean' },
-  algorithm: { type: 'string' },
-  device: { type: 'boolean' },
-  'no-device': { type: 'boolean' },
-  proxy: { type: 'string' },
-  open: { type: 'string', multiple: true },
-  'open-preflight': { type: 'boolean' },
-  'no-open-preflight': { type: 'boolean' },
-  icon: { type: 'string' },
-  tokens: { type: 'boolean' },
-  'no-tokens': { type: 'boolean' },
-} as const
+type CommandName = 'add' | 'change'
 
-export const newApplicationOptions = {
-  ...applicationOptions,
-  public: { type: 'boolean' },
-  native: { type: 'boolean' },
-  for: { type: 'string' },
-} as const
+/** The name is the key in a file, and so no property there. */
+const nameOption: ConfigurationOption = { name: 'name', value: 'NAME', only: 'change', help: 'another name' }
 
-export const changeOptions = {
-  ...applicationOptions,
-  name: { type: 'string' },
-  pkce: { type: 'boolean' },
-} as const
+const rowsOf = (command: CommandName) =>
+  [
+    nameOption,
+    ...Object.values(applicationProperties).flatMap(({ options }): readonly ConfigurationOption[] => options),
+  ].filter(({ only = command }) => only === command)
 
-type OptionValues<Options> = {
-  [Name in keyof Options]?:
-    | (Options[Name] extends { multiple: true }
-        ? string[]
-        : Options[Name] extends { type: 'boolean' }
-          ? boolean
-          : string)
-    | undefined
+const parsed = ({ value, several }: ConfigurationOption) =>
+  value === undefined ? ({ type: 'boolean' } as const) : ({ type: 'string', multiple: several ?? false } as const)
+
+const optionsOf = (command: CommandName): Readonly<Record<string, ReturnType<typeof parsed>>> =>
+  Object.fromEntries(rowsOf(command).map((option) => [option.name, parsed(option)]))
+
+export const newApplicationOptions = optionsOf('add')
+export const changeOptions = optionsOf('change')
+
+const helpColumn = 23
+const helpWidth = 108
+
+const wrapped = (text: string) => {
+  const lines = ['']
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1) ?? ''
+    if (last !== '' && last.length + 1 + word.length > helpWidth) lines.push(word)
+    else lines[lines.length - 1] = last === '' ? word : `${last} ${word}`
+  }
+  return lines.join(`\n${' '.repeat(helpColumn)}`)
 }
 
-type ChangeValues = OptionValues<typeof changeOptions>
+/** The help of the options, from the table of properties. The second one of a pair (`--no-device`) is in the line of the first. */
+export const optionsHelp = (command: CommandName) =>
+  rowsOf(command)
+    .filter(({ help }) => help !== '')
+    .map(({ name, value, help }) => {
+      const typed = `  --${name}${value === undefined ? '' : ` ${value}`}`
+      const gap = typed.length >= helpColumn - 1 ? `\n${' '.repeat(helpColumn)}` : ' '.repeat(helpColumn - typed.length)
+      return `${typed}${gap}${wrapped(help)}`
+    })
+    .join('\n')
+
+/** What the operator has typed, by the names of the options. */
+type Values = Readonly<Record<string, unknown>>
+
+const isOn = (values: Values, name: OptionName) => values[name] === true
+const textOf = (values: Values, name: OptionName | 'name') => {
+  const value = values[name]
+  return typeof value === 'string' ? value : undefined
+}
+const textsOf = (values: Values, name: OptionName) => {
+  const value = values[name]
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : undefined
+}
+/** The text `none` takes the value away. */
+const removableOf = (values: Values, name: OptionName) => {
+  const text = textOf(values, name)
+  return text === 'none' ? null : text
+}
 
 const oneOf = <const Choice extends string>(option: string, choices: readonly Choice[], text: string | undefined) => {
   if (text === undefined) return undefined
@@ -70,95 +86,72 @@ const oneOf = <const Choice extends string>(option: string, choices: readonly Ch
   return choice
 }
 
-const maxAgeFrom = (text: string | undefined) => {
-  if (text === undefined) return undefined
-  if (text === 'none') return null
-  const age = readDuration(text)
-  if (age === undefined || age % seconds !== 0 || age > 365 * days)
+const maxAgeFrom = (text: string | null | undefined) => {
+  const age = text && readDuration(text)
+  if (text && (!age || age % seconds !== 0 || age > 365 * days))
     throw new UsageFault('--max-age takes a time in whole seconds such as 10m or 8h, or none.')
-  return age
+  return text
 }
 
 /** The single value `none` empties the list. */
-const listFrom = (addresses: readonly string[]) => (addresses.join() === 'none' ? [] : [...new Set(addresses)])
+const listFrom = (texts: string[] | undefined) => (texts?.join() === 'none' ? [] : texts)
 
-const accessFrom = ({ everyone, group }: ChangeValues): Pick<Application, 'access' | 'groups'> | undefined => {
+const allowFrom = (values: Values): ApplicationShape['allow'] | undefined => {
+  const everyone = isOn(values, 'everyone')
+  const group = textsOf(values, 'group')
   if (everyone && group) throw new UsageFault('Give --everyone or --group, and not both.')
-  if (everyone) return { access: 'everyone', groups: [] }
-  if (!group) return undefined
-  const groups = [...new Set(group.flatMap((text) => text.split(',')).map(groupNameFrom))].sort()
-  return { access: 'groups', groups }
+  if (everyone) return 'everyone'
+  return group && [...new Set(group.flatMap((text) => text.split(',')).map(groupNameFrom))]
 }
 
 /** The answer of two options such as --device and --no-device. */
-const switchFrom = (name: string, on: boolean | undefined, off: boolean | undefined) => {
-  if (on && off) throw new UsageFault(`Give --${name} or --no-${name}, and not both.`)
-  return on || off ? (on ?? false) : undefined
+const switchFrom = (values: Values, name: OptionName, opposite: OptionName) => {
+  const [on, off] = [isOn(values, name), isOn(values, opposite)]
+  if (on && off) throw new UsageFault(`Give --${name} or --${opposite}, and not both.`)
+  return on || off ? on : undefined
 }
 
-/** The value of a field; null where the field shall be empty, undefined where no option names it. */
-type Named<Value> = undefined extends Value ? Exclude<Value, undefined> | null | undefined : Value | undefined
+const kindFrom = (values: Values): ApplicationShape['kind'] => {
+  const [isPublic, isNative] = [isOn(values, 'public'), isOn(values, 'native')]
+  if (isPublic && isNative) throw new UsageFault('Give --public or --native, and not both.')
+  if (isNative) return 'native'
+  return isPublic ? 'browser' : undefined
+}
 
-/** How the options name each field that can be changed. The options of `add` are the same but for its name and its kind. */
-const readers: {
-  [Field in keyof ApplicationChange]-?: (values: ChangeValues) => Named<NewApplication[Field]>
-} = {
-  access: (values) => accessFrom(values)?.access,
-  groups: (values) => accessFrom(values)?.groups,
-  redirectAddresses: ({ redirect }) => redirect && [...new Set(redirect)],
-  home: ({ home }) => home,
-  logoutAddresses: ({ 'after-logout': addresses }) => addresses && listFrom(addresses),
-  backchannelLogout: ({ 'backchannel-logout': address }) => (address === 'none' ? null : address),
-  consent: ({ consent }) => oneOf('consent', ['ask', 'none'], consent),
-  factors: ({ factors }) => {
-    const count = oneOf('factors', ['1', '2'], factors)
+type Read<Name extends PropertyName> = (values: Values) => ApplicationShape[Name] | null | undefined
+
+/** How the options name each property. */
+const readers: { readonly [Name in Exclude<PropertyName, 'secret' | 'icon' | 'for'>]: Read<Name> } = {
+  id: (values) => textOf(values, 'id'),
+  kind: kindFrom,
+  redirect: (values) => textsOf(values, 'redirect'),
+  allow: allowFrom,
+  home: (values) => textOf(values, 'home'),
+  afterLogout: (values) => listFrom(textsOf(values, 'after-logout')),
+  backchannelLogout: (values) => removableOf(values, 'backchannel-logout'),
+  consent: (values) => oneOf('consent', ['ask', 'none'], textOf(values, 'consent')),
+  factors: (values) => {
+    const count = oneOf('factors', ['1', '2'], textOf(values, 'factors'))
     return count && (count === '2' ? 2 : 1)
   },
-  maxAge: ({ 'max-age': age }) => maxAgeFrom(age),
-  pkce: ({ pkce, 'no-pkce': noPkce }) => switchFrom('pkce', pkce, noPkce),
-  algorithm: ({ algorithm }) => oneOf('algorithm', ['RS256', 'ES256'], algorithm),
-  deviceFlow: ({ device, 'no-device': noDevice }) => switchFrom('device', device, noDevice),
-  proxyOrigin: ({ proxy }) => (proxy === 'none' ? null : proxy && siteOf(proxy)),
-  openPaths: ({ open }) => open && listFrom(open),
-  openPreflight: (values) => switchFrom('open-preflight', values['open-preflight'], values['no-open-preflight']),
-  tokens: ({ tokens, 'no-tokens': noTokens }) => switchFrom('tokens', tokens, noTokens),
-  name: ({ name }) => name,
+  maxAge: (values) => maxAgeFrom(removableOf(values, 'max-age')),
+  proxy: (values) => removableOf(values, 'proxy'),
+  open: (values) => listFrom(textsOf(values, 'open')),
+  openPreflight: (values) => switchFrom(values, 'open-preflight', 'no-open-preflight'),
+  noPkce: (values) => switchFrom(values, 'no-pkce', 'pkce'),
+  algorithm: (values) => oneOf('algorithm', ['RS256', 'ES256'], textOf(values, 'algorithm')),
+  device: (values) => switchFrom(values, 'device', 'no-device'),
+  noTokens: (values) => switchFrom(values, 'no-tokens', 'tokens'),
 }
 
-/** The fields that the options name. */
-const changeFrom = (values: ChangeValues): ApplicationChange =>
+/** The properties that the options name. */
+const shapeFrom = (values: Values) =>
   Object.fromEntries(
-    Object.entries(readers).flatMap(([field, read]) => {
+    Object.entries(readers).flatMap(([name, read]) => {
       const value = read(values)
-      return value === undefined ? [] : [[field, value ?? undefined]]
+      return value === undefined ? [] : [[name, value]]
     }),
-  )
-
-const kindFrom = (values: OptionValues<typeof newApplicationOptions>): Application['kind'] => {
-  if (values.public && values.native) throw new UsageFault('Give --public or --native, and not both.')
-  if (values.native) return 'native'
-  return values.public ? 'browser' : 'web'
-}
-
-/** The addresses of the program that --for names, and the options that it needs. */
-const defaultsOfProgram = (
-  name: ProgramName | undefined,
-  values: OptionValues<typeof newApplicationOptions>,
-): ApplicationChange => {
-  if (name === undefined) return {}
-  if (values.public || values.native) throw new UsageFault(`${name} keeps a secret: leave out --public and --native.`)
-  if (values.home === undefined)
-    throw new UsageFault(`--for ${name} needs the address at which users open it: --home https://${name}.example.com`)
-  const home = values.home.replace(/\/+$/, '')
-  const { redirectPath, backchannelPath, logoutPath, requiredOptions } = programs[name]
-  return {
-    home,
-    redirectAddresses: [home + redirectPath],
-    ...(logoutPath !== undefined && { logoutAddresses: [home + logoutPath] }),
-    ...(backchannelPath !== undefined && { backchannelLogout: home + backchannelPath }),
-    ...requiredOptions,
-  }
-}
+  ) as Partial<ApplicationShape>
 
 /** What --for names: a program whose settings are known, or the proxy in front of the application. */
 const readFor = (text: string | undefined) => {
@@ -167,57 +160,44 @@ const readFor = (text: string | undefined) => {
 }
 
 /** `program` and `proxy`: which of them --for names. */
-export const readNewApplication = (name: string, values: OptionValues<typeof newApplicationOptions>) => {
-  const { program, proxy } = readFor(values.for)
-  const kind = kindFrom(values)
-  if ((values.device || values['no-device']) && kind !== 'native')
+export const readNewApplication = (name: string, values: Values) => {
+  const { program, proxy } = readFor(textOf(values, 'for'))
+  const { allow, id, ...given } = Object.fromEntries(
+    Object.entries(shapeFrom(values)).filter(([, value]) => value !== null),
+  ) as Partial<ApplicationShape>
+  if (given.device !== undefined && given.kind !== 'native')
     throw new UsageFault('--device and --no-device are for --native: others have no device flow.')
-  const programDefaults = defaultsOfProgram(program, values)
-  const { home, ...options } = changeFrom(values)
-  const { proxyOrigin } = options
-  if (proxy !== undefined && proxyOrigin === undefined)
+  if (program !== undefined && given.kind !== undefined)
+    throw new UsageFault(`${program} keeps a secret: leave out --public and --native.`)
+  if (program !== undefined && given.home === undefined)
+    throw new UsageFault(
+      `--for ${program} needs the address at which users open it: --home https://${program}.example.com`,
+    )
+  if (proxy !== undefined && given.proxy === undefined)
     throw new UsageFault(`--for ${proxy} needs the address of the site behind it: --proxy https://wiki.example.com`)
-  const redirectAddresses = options.redirectAddresses ?? programDefaults.redirectAddresses ?? []
-  if (redirectAddresses.length === 0 && proxyOrigin === undefined)
+  if (program === undefined && given.redirect === undefined && given.proxy === undefined)
     throw new UsageFault(
       'Give --redirect, the address to which users come back, or --proxy, the address of a site behind a proxy.',
     )
-  if (options.access === undefined)
+  if (allow === undefined)
     throw new UsageFault('Say who may use it: --everyone, or --group GROUP for its members only.')
-  const application: NewApplication = {
-    logoutAddresses: [],
-    backchannelLogout: undefined,
-    access: options.access,
-    groups: [],
-    factors: 1,
-    maxAge: undefined,
-    consent: kind === 'native' ? 'ask' : 'none',
-    pkce: true,
-    algorithm: 'RS256',
-    deviceFlow: false,
-    proxyOrigin,
-    openPaths: [],
-    openPreflight: false,
-    tokens: true,
-    ...programDefaults,
-    ...options,
-    name,
-    kind,
-    redirectAddresses,
-    home: programDefaults.home ?? home ?? defaultHome(redirectAddresses, proxyOrigin),
-  }
-  return { application, program, proxy, icon: values.icon }
+  if (id !== undefined && !new RegExp(applicationIdPattern).test(id))
+    throw new UsageFault(`--id takes ${applicationProperties.id.must}.`)
+  const application = newApplicationFrom(name, { ...given, allow, for: program })
+  return { application, id, program, proxy, icon: textOf(values, 'icon') }
 }
 
-export const readChange = (values: ChangeValues) => {
-  const change = changeFrom(values)
-  const { icon } = values
+export const readChange = (values: Values) => {
+  const name = textOf(values, 'name')
+  const patch = { ...shapeFrom(values), name } as ApplicationPatch
+  const change = changeFrom(patch)
+  const icon = textOf(values, 'icon')
   if (Object.keys(change).length === 0 && icon === undefined)
     throw new UsageFault('Say what to change, for example --redirect URL.')
   return { change, icon }
 }
 
-type Outcome = Awaited<ReturnType<ApplicationChanges[keyof ApplicationChanges]>>
+type Outcome = Awaited<ReturnType<ApplicationChanges[Exclude<keyof ApplicationChanges, 'forFiles' | 'versionOf'>]>>
 type Refusal = Extract<Outcome, { refused: string }>
 
 /** `name` is the name of the application. It stands in a command that the operator can copy. */
@@ -237,6 +217,10 @@ const sentences: {
   device_flow_needs_native: applicationRefusalSentence,
   no_group: ({ group }) => `There is no group ${group}. Make it with: latchkey group add ${group}`,
   name_taken: () => 'Another application has this name.',
+  id_taken: ({ id }) => `Another application has the id ${id}.`,
+  set_by_file: ({ file }, name) =>
+    `${printableText(name)} is set by ${file}: change it there, then run latchkey apply.`,
+  changed_meanwhile: () => 'The application was changed in the meantime.',
   no_application: () => 'The application was deleted in the meantime.',
   has_no_secret: () => 'Only an application of the kind web has secrets.',
   too_many_secrets: (_, name) =>

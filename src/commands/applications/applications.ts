@@ -54,6 +54,7 @@ const fieldRows: Record<keyof Application, (application: Application, issuer: st
   tokens: ({ proxyOrigin, tokens }) =>
     proxyOrigin === undefined ? [] : [['personal tokens', tokens ? 'taken' : 'not taken']],
   createdAt: ({ createdAt }) => [['created', createdAt.toISOString()]],
+  setByFile: ({ setByFile }) => (setByFile === undefined ? [] : [['set by', setByFile]]),
 }
 
 const fieldsOf = (application: Application, issuer: string) =>
@@ -123,8 +124,7 @@ signed-in users is deleted only with --yes. APPLICATION is a name or an id.
   options: { yes: { type: 'boolean' } },
   run: async (rooms, { args: [named], values, operator }) => {
     const { id, name } = await requireApplication(rooms, named)
-    const alsoIfUsed = values.yes ?? false
-    throwIfRefused(await rooms.applicationChanges.delete(id, operator, alsoIfUsed), name)
+    throwIfRefused(await rooms.applicationChanges.delete(id, operator, { evenIfUsed: values.yes ?? false }), name)
     return { json: { id, name, deleted: true }, text: `Deleted ${printableText(name)}.` }
   },
 })

@@ -9,6 +9,7 @@ import { countText } from '../../lib/text.js'
 import type { Database, Sql } from '../../platform/database/database.js'
 import { keptSecrets } from '../../platform/own-postgres/kept-secrets.js'
 import type { Config } from '../../settings/config.js'
+import { createLiveSettings } from '../../settings/live-settings.js'
 import { type Finding, failure, ok, warning, worstOf } from './check.js'
 
 type Members = { exists: boolean; members: number; with_factor: number }
@@ -130,15 +131,24 @@ const mailFinding = async ({ mailSignIn, mailIsOff }: Config, sql: Sql) => {
       )
 }
 
+/** The settings as they are now: a file or an administrator may have changed them. */
+const withLiveSettings = async (config: Config, database: Database | undefined): Promise<Config> => {
+  if (!database) return config
+  const liveSettings = createLiveSettings(config, database)
+  await liveSettings.load()
+  return { ...config, ...liveSettings.now() }
+}
+
 /** Checks who can create an account and, if the database is open, whether there is a user or an invitation at all. */
-export const checkRegistration = async (config: Config, sql?: Sql): Promise<Finding> => {
+export const checkRegistration = async (given: Config, database?: Database): Promise<Finding> => {
+  const config = await withLiveSettings(given, database)
   const emptyFinding =
-    sql && config.registration !== 'open' && (await isEmpty(sql))
+    database && config.registration !== 'open' && (await isEmpty(database))
       ? warning(
           'there is no user yet: `latchkey setup-link` prints the link with which the first administrator makes the account',
         )
       : ok('')
-  const mail = sql ? await mailFinding(config, sql) : ok('')
+  const mail = database ? await mailFinding(config, database) : ok('')
   return worstOf(whoMayRegister(config), [...settingFindings(config), emptyFinding, mail])
 }
 

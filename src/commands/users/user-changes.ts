@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline'
 import { undoLifetime } from '../../account-changes/undos.js'
 import { isRefused } from '../../contract/outcome.js'
 import type { FieldFaultId, ProfileFieldChanges, ProfileFieldDefinition } from '../../contract/profile-fields.js'
@@ -20,6 +19,7 @@ import {
   throwIfDeleted,
   UsageFault,
 } from '../command.js'
+import { ask } from '../terminal/ask.js'
 import { printableText, quoteCommand } from '../terminal/printing.js'
 
 const sentences: Readonly<Record<FieldFaultId, string>> = {
@@ -325,7 +325,7 @@ const resetUnreadable = async (
 }
 
 const resetFactors = async (rooms: CommandRooms, userName: string, isConfirmed: boolean, client: Operator) => {
-  const { factors, passkeys, operatorChanges, secondFactor } = rooms
+  const { factors, passkeys, operatorChanges, liveSettings } = rooms
   const { id, username } = await requireUser(rooms, userName)
   const passkeyCount = (await passkeys.list(id)).length
   if (!(await factors.hasAny(id)))
@@ -339,7 +339,8 @@ const resetFactors = async (rooms: CommandRooms, userName: string, isConfirmed: 
     )
   const outcome = await operatorChanges.resetFactors({ userId: id, client })
   const { result: passkeysRemoved, endedSessions: sessionsEnded } = throwIfDeleted(outcome, username)
-  const nextStep = secondFactor === 'required' ? ' The user adds a new factor at the next sign-in.' : ''
+  const nextStep =
+    liveSettings.now().secondFactor === 'required' ? ' The user adds a new factor at the next sign-in.' : ''
   return {
     json: { id, username, changed: true, passkeysRemoved, sessionsEnded },
     text: `Switched off the two-step sign-in of ${username}; removed ${countText(passkeysRemoved, 'passkey')}; ended ${countText(sessionsEnded, 'session')}. A running service sends the mail.${nextStep}`,
@@ -403,18 +404,6 @@ USER is a username, an email or an id. For an account that was stolen, use “la
     }
   },
 })
-
-/** Resolves to the answer, or to undefined after Ctrl-C, Ctrl-D, or when the terminal is closed. */
-const ask = ({ stdin, stderr }: CommandContext, question: string) =>
-  new Promise<string | undefined>((resolve) => {
-    const prompt = createInterface({ input: stdin, output: stderr })
-    prompt.once('SIGINT', () => prompt.close())
-    prompt.once('close', () => resolve(undefined))
-    prompt.question(question, (answer) => {
-      resolve(answer)
-      prompt.close()
-    })
-  })
 
 /** The operator must type the username, and so notices if USER was wrong. */
 const confirm = async (context: CommandContext, username: string) => {

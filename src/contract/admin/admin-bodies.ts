@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { changedProperties, liveSettingNames, newProperties, type SetBy, shownProperties } from '../configuration.js'
 import { groupPattern, maxGroups } from '../groups.js'
 import { languages } from '../languages.js'
 import { UndoState } from '../mailed-links.js'
@@ -157,6 +158,9 @@ export type AdminObstacle = Static<typeof AdminObstacle>
 const { current: _, ...session } = Session.properties
 const AdminSession = Type.Object(session, { title: 'AdminSession' })
 
+/** The properties of a configuration file that differ. */
+const Values = Type.Unsafe<object>({ type: 'object', additionalProperties: true })
+
 /** `reason` says what happened, as `latchkey events` shows it; `actorReason` is what an administrator wrote. */
 export const AdminEvent = Type.Object(
   {
@@ -172,6 +176,19 @@ export const AdminEvent = Type.Object(
       Type.String({
         description: 'Null without a reason, and always if support asks: only administrators may read it',
       }),
+    ),
+    details: Nullable(
+      Type.Object(
+        {
+          kind: Type.String({ description: 'What was changed: `application`, `setting` or `resource`' }),
+          name: Type.String(),
+          id: Type.Optional(Type.String({ description: 'Of an application' })),
+          before: Type.Optional(Values),
+          after: Type.Optional(Values),
+          canChangeBack: Type.Boolean({ description: 'Whether `POST /events/:id/change-back` may work' }),
+        },
+        { description: 'What an application or a setting was before and after, without secrets' },
+      ),
     ),
     sessionId: Nullable(Id),
     requestId: Nullable(Id),
@@ -318,12 +335,20 @@ export const AdminUninvite = Type.Object(
 
 // ── Groups
 
+/** Who has set it, if it is not for the page to change. */
+const ThingSetBy = Nullable(
+  Type.Object({
+    file: Type.String({ description: 'The name of a configuration file. Changing it is 409 `set_by_file`' }),
+  }),
+)
+
 export const AdminGroup = Type.Object(
   {
     name: Group,
     createdAt: Moment,
     members: Type.Integer(),
     role: Nullable(OneOf<AdminRole>(adminRoles, { description: 'What its members may do here' })),
+    setBy: ThingSetBy,
   },
   { title: 'AdminGroup' },
 )
@@ -347,30 +372,17 @@ export const AdminGroupDeletion = Type.Object(
 
 const SeenProblem = Type.Object({ kind: Type.String(), message: Type.String(), count: Type.Integer(), seenAt: Moment })
 
-/** An application. Its addresses and secrets change on the command line only. */
+const Version = Type.String({ description: 'Another text after each change; send it as `If-Match`' })
+
+/** An application, with the properties that a configuration file can have, defaults too. */
 export const AdminApplication = Type.Object(
   {
+    ...shownProperties,
     id: Type.String(),
     name: Type.String(),
-    kind: OneOf(['web', 'browser', 'native']),
-    home: Type.String(),
-    everyone: Type.Boolean(),
-    groups: Type.Array(Group, { description: 'The groups whose members may use it, unless `everyone` is true' }),
-    redirectAddresses: Type.Array(Type.String()),
-    logoutAddresses: Type.Array(Type.String()),
-    backchannelLogout: Nullable(Type.String()),
-    factors: Type.Integer({ minimum: 1, maximum: 2 }),
-    maxAge: Nullable(Type.Integer({ description: 'In seconds' })),
-    consent: OneOf(['none', 'ask']),
-    pkce: Type.Boolean(),
-    algorithm: OneOf(['RS256', 'ES256']),
-    deviceFlow: Type.Boolean({
-      description: 'Whether devices without a browser may sign in with a code; only a `native` one can have it',
-    }),
-    proxyOrigin: Nullable(Type.String({ description: 'The site that a proxy protects by asking Latchkey' })),
-    openPaths: Type.Array(Type.String(), { description: 'What anybody may see there' }),
-    openPreflight: Type.Boolean({ description: 'Whether preflights of other sites (CORS) pass there' }),
-    tokens: Type.Boolean({ description: 'Whether programs may enter there with personal tokens of users' }),
+    version: Version,
+    setBy: ThingSetBy,
+    iconVersion: Nullable(Type.String({ description: 'Changes with the icon. Null: it has none' })),
     createdAt: Moment,
     secrets: Type.Array(Type.Object({ id: Type.String(), createdAt: Moment }), { description: 'When each was made' }),
     errors: Type.Array(SeenProblem, { description: 'The last ones, newest first' }),
@@ -385,14 +397,127 @@ export const AdminApplications = Type.Object(
   { applications: Type.Array(AdminApplication) },
   { title: 'AdminApplications' },
 )
-/** `PATCH /applications/:id`: answers with the application. A reason is needed if users may lose their access. */
+const longestName = Type.String({ maxLength: 60 })
+const IconBody = Type.String({ maxLength: 60_000, description: 'A PNG of at most 32 KB and 512 pixels, in base64' })
+
+/** `POST /applications`: 201 with the application, its secret and the lines to paste. */
+export const AdminNewApplication = Type.Object(
+  {
+    name: longestName,
+    ...newProperties,
+    icon: Type.Optional(IconBody),
+    proxyProgram: Type.Optional(
+      OneOf(['caddy', 'nginx', 'traefik', 'haproxy'], {
+        description: 'With `proxy`: whose lines the answer has',
+      }),
+    ),
+    reason: Type.Optional(Reason),
+  },
+  { title: 'AdminNewApplication' },
+)
+export const AdminAddedApplication = Type.Object(
+  {
+    application: AdminApplication,
+    secret: Nullable(Type.String({ description: 'Shown only now. Null: it needs none' })),
+    paste: Type.Array(Type.String(), {
+      description: 'Texts to paste into the program and into its proxy, with the secret',
+    }),
+  },
+  { title: 'AdminAddedApplication' },
+)
+export type AdminAddedApplication = Static<typeof AdminAddedApplication>
+
+/**
+ * `PATCH /applications/:id` with `If-Match`: answers with the application. What is left out stays; null is the default. A reason is needed
+ * if users may lose their access.
+ */
 export const AdminApplicationPatch = Type.Object(
   {
-    everyone: Type.Optional(Type.Boolean()),
-    groups: Type.Optional(Type.Array(Group, { maxItems: maxGroups })),
+    name: Type.Optional(longestName),
+    ...changedProperties,
+    icon: Type.Optional(Nullable(IconBody)),
+    endAccess: Type.Optional(
+      Type.Boolean({ description: 'Also ends all tokens and sessions of the application, in the same step' }),
+    ),
     reason: Type.Optional(Reason),
   },
   { title: 'AdminApplicationPatch' },
+)
+export type AdminApplicationPatch = Static<typeof AdminApplicationPatch>
+
+/** `DELETE /applications/:id` with `If-Match`: 204. The name is typed, and stands for the reason. */
+export const AdminApplicationDeletion = Type.Object({ name: longestName }, { title: 'AdminApplicationDeletion' })
+
+/** `POST /applications/:id/secrets` with `If-Match`: 201. `DELETE /applications/:id/secrets/:n`: 204; `n` is the id of the secret. */
+export const AdminAddedSecret = Type.Object(
+  { id: Type.String(), secret: Type.String({ description: 'Shown only now' }), version: Version },
+  { title: 'AdminAddedSecret' },
+)
+
+// ── Settings
+
+const SettingSetBy = Type.Unsafe<SetBy>({
+  anyOf: [
+    Type.Object({ file: Type.String() }),
+    Type.Object({ page: Type.String(), at: Moment }),
+    { type: 'string', enum: ['environment', 'default'] },
+  ],
+  description:
+    '`environment`: a variable, or production without `SMTP_URL`. A file: its name. `page`: who has set it there, or with a command',
+})
+
+/** A setting that can change while the service runs. */
+export const AdminSetting = Type.Object(
+  {
+    name: OneOf(liveSettingNames),
+    variable: Type.String({ description: 'The variable that counts more than file and page' }),
+    value: Type.Unsafe<string | string[]>({
+      anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
+    }),
+    default: Type.Unsafe<string | string[]>({
+      anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
+    }),
+    choices: Type.Array(Type.String(), { description: 'Its possible values; empty for a list of texts' }),
+    setBy: SettingSetBy,
+    version: Version,
+  },
+  { title: 'AdminSetting' },
+)
+export type AdminSetting = Static<typeof AdminSetting>
+
+/** `GET /settings` */
+export const AdminSettings = Type.Object(
+  {
+    settings: Type.Array(AdminSetting),
+    applicationsCanChange: Type.Boolean({ description: 'False: `ADMIN_APPLICATIONS=off`' }),
+  },
+  { title: 'AdminSettings' },
+)
+/** `PUT /settings/:name` with `If-Match`. `DELETE /settings/:name`: back to the default. Both answer with the setting. */
+export const AdminSettingChange = Type.Object(
+  {
+    value: Type.Unsafe<unknown>({
+      anyOf: [
+        { type: 'string', maxLength: 100 },
+        { type: 'array', items: { type: 'string', maxLength: 253 }, maxItems: 100 },
+      ],
+    }),
+    reason: Type.Optional(Reason),
+  },
+  { title: 'AdminSettingChange' },
+)
+
+/**
+ * `POST /events/:id/change-back`: changes back what the event is about, if nothing has changed it since (412). `endAccess` ends all tokens
+ * and sessions of the application in the same step. `secret`: of an application that was deleted and is there again.
+ */
+export const AdminChangeBack = Type.Object(
+  { endAccess: Type.Optional(Type.Boolean()), reason: Reason },
+  { title: 'AdminChangeBack' },
+)
+export const AdminChangedBack = Type.Object(
+  { event: Id, secret: Nullable(Type.String({ description: 'Shown only now' })) },
+  { title: 'AdminChangedBack' },
 )
 
 // ── Events
@@ -437,6 +562,9 @@ const attentionCodes = [
   'ceiling_reached',
   'clock_off',
   'disk_nearly_full',
+  'configuration_refused',
+  'configuration_released',
+  'application_without_secret',
 ] as const
 export type AttentionCode = (typeof attentionCodes)[number]
 

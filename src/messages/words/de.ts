@@ -12,6 +12,7 @@ export const de: MailWords = {
     invite: 'Konto anlegen',
     join: 'Einladung annehmen',
     undo: 'Das war ich nicht',
+    adminEvent: 'Diese Änderung ansehen',
   },
   footers: {
     visitor: (productName) => `Sie erhalten diese E-Mail, weil diese Adresse bei ${productName} eingegeben wurde.`,
@@ -275,6 +276,13 @@ export const de: MailWords = {
       subject: `Ihre E-Mail-Adresse bei ${productName} wurde zurückgesetzt`,
       happened: `Das Konto ${username} bei ${productName} hat wieder seine frühere E-Mail-Adresse: Der Link in der E-Mail an jene Adresse wurde verwendet. Die Adresse, an der Sie diese Nachricht lesen, wird dafür nicht mehr verwendet, und alle Geräte wurden abgemeldet.`,
       advice: 'Wenn das ein Versehen ist, wählen Sie ein neues Passwort. Der Link dafür geht an die frühere Adresse:',
+    }),
+    'configuration-changed': ({ productName, administrator, thing, before, after }) => ({
+      subject: `${thing} bei ${productName} wurde geändert`,
+      happened: `${administrator} hat gerade ${thing} bei ${productName} geändert.`,
+      before: `Vorher: ${before}`,
+      after: `Jetzt: ${after}`,
+      advice: `Wenn Sie nicht wissen, warum, fragen Sie ${administrator}. Wer eine Adresse einer Anwendung ändern kann, kann sich dort als jede Person anmelden. Hier können alle Administratoren diese Änderung ansehen und zurücknehmen:`,
     }),
     'account-deleted': ({ productName, byOperator, username }) => ({
       subject: `Ihr Konto bei ${productName} wurde gelöscht`,

@@ -13,6 +13,7 @@ export const en: MailWords = {
     invite: 'Create my account',
     join: 'Accept the invitation',
     undo: 'This was not me',
+    adminEvent: 'See this change',
   },
   footers: {
     visitor: (productName) => `You receive this email because this address was entered at ${productName}.`,
@@ -264,6 +265,13 @@ export const en: MailWords = {
       subject: `Your email address at ${productName} was changed back`,
       happened: `The account ${username} at ${productName} has its earlier email address again: the link in the email to that address was used. The address at which you read this is not used for it any more, and all devices were signed out.`,
       advice: 'If this is a mistake, choose a new password. The link for it is sent to the earlier address:',
+    }),
+    'configuration-changed': ({ productName, administrator, thing, before, after }) => ({
+      subject: `An administrator changed ${thing} at ${productName}`,
+      happened: `${administrator} has just changed ${thing} at ${productName}.`,
+      before: `Before: ${before}`,
+      after: `Now: ${after}`,
+      advice: `If you do not know why, ask ${administrator}. Whoever can change an address of an application can sign in there as anybody. Every administrator can see this change here and change it back:`,
     }),
     'account-deleted': ({ productName, byOperator, username }) => ({
       subject: `Your account at ${productName} was deleted`,

@@ -12,6 +12,7 @@ export const es: MailWords = {
     invite: 'Crear mi cuenta',
     join: 'Aceptar la invitación',
     undo: 'No fui yo',
+    adminEvent: 'Ver este cambio',
   },
   footers: {
     visitor: (productName) => `Recibes este correo porque esta dirección se escribió en ${productName}.`,
@@ -269,6 +270,13 @@ export const es: MailWords = {
       subject: `Tu dirección de correo en ${productName} volvió a ser la anterior`,
       happened: `La cuenta ${username} en ${productName} vuelve a tener su dirección de correo anterior: se usó el enlace del correo enviado a esa dirección. La dirección en la que lees esto ya no se usa para ella, y se cerró la sesión en todos los dispositivos.`,
       advice: 'Si es un error, elige una contraseña nueva. El enlace se envía a la dirección anterior:',
+    }),
+    'configuration-changed': ({ productName, administrator, thing, before, after }) => ({
+      subject: `Se ha cambiado ${thing} en ${productName}`,
+      happened: `${administrator} acaba de cambiar ${thing} en ${productName}.`,
+      before: `Antes: ${before}`,
+      after: `Ahora: ${after}`,
+      advice: `Si no sabes por qué, pregunta a ${administrator}. Quien puede cambiar una dirección de una aplicación puede entrar allí como cualquier persona. Aquí todos los administradores pueden ver este cambio y deshacerlo:`,
     }),
     'account-deleted': ({ productName, byOperator, username }) => ({
       subject: `Tu cuenta en ${productName} se eliminó`,

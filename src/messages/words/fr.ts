@@ -12,6 +12,7 @@ export const fr: MailWords = {
     invite: 'Créer mon compte',
     join: 'Accepter l’invitation',
     undo: 'Ce n’était pas moi',
+    adminEvent: 'Voir cette modification',
   },
   footers: {
     visitor: (productName) => `Vous recevez cet e-mail parce que cette adresse a été saisie sur ${productName}.`,
@@ -275,6 +276,13 @@ export const fr: MailWords = {
       happened: `Le compte ${username} sur ${productName} a de nouveau son ancienne adresse e-mail : le lien de l’e-mail envoyé à cette adresse a été utilisé. L’adresse à laquelle vous lisez ce message n’est plus utilisée pour ce compte, et tous les appareils ont été déconnectés.`,
       advice:
         'Si c’est une erreur, choisissez un nouveau mot de passe. Le lien pour cela est envoyé à l’ancienne adresse :',
+    }),
+    'configuration-changed': ({ productName, administrator, thing, before, after }) => ({
+      subject: `${thing} a été modifié sur ${productName}`,
+      happened: `${administrator} vient de modifier ${thing} sur ${productName}.`,
+      before: `Avant : ${before}`,
+      after: `Maintenant : ${after}`,
+      advice: `Si vous ne savez pas pourquoi, demandez à ${administrator}. Quiconque peut modifier une adresse d’une application peut s’y connecter à la place de n’importe qui. Tous les administrateurs peuvent voir cette modification et l’annuler ici :`,
     }),
     'account-deleted': ({ productName, byOperator, username }) => ({
       subject: `Votre compte sur ${productName} a été supprimé`,

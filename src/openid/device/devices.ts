@@ -30,8 +30,8 @@ export type DeviceServices = TokenExchange &
   UserServices & {
     deviceRequests: DeviceRequests
     applicationErrors: ApplicationErrors
-    /** Whether every session needs a second factor. */
-    secondFactorRequired: boolean
+    /** Whether every session needs a second factor now. */
+    secondFactorRequired: () => boolean
   }
 
 type DeviceRedemption<Signed> = {
@@ -186,7 +186,7 @@ const stateOf = (
   { origin }: Approver,
   answered: 'approved' | 'denied' | undefined = request.isApproved ? 'approved' : undefined,
 ): DeviceState => {
-  const demanded = { client, request: demandsOf(request, secondFactorRequired) }
+  const demanded = { client, request: demandsOf(request, secondFactorRequired()) }
   const next = answered ?? steps[nextQuestion(demanded, user)]
   const { ip, userAgent } = request.origin
   return {

@@ -98,6 +98,12 @@ export const admin: Words['admin'] = {
         'Die Uhren des Dienstes und der Datenbank gehen um {count} Sekunden verschieden. Der Betrieb stellt beide mit NTP.',
       disk_nearly_full:
         'Auf der Platte der Datenbank sind noch {count} MB frei. Der Betrieb schafft Platz: Ist sie voll, kann sich niemand anmelden.',
+      configuration_refused:
+        'Die Konfigurationsdatei konnte nicht angewendet werden, und alles bleibt, wie es war. Ihr letztes Ereignis sagt, warum.',
+      configuration_released:
+        'Was eine Konfigurationsdatei nicht mehr nennt und in den letzten 7 Tagen an diese Seite zurückgegeben wurde: {count}.',
+      application_without_secret:
+        'Anwendungen ohne Geheimnis, die niemanden anmelden können: {count}. Fügen Sie auf der Seite der Anwendung eines hinzu.',
     },
   },
   userList: {
@@ -587,6 +593,7 @@ export const admin: Words['admin'] = {
     'account-restored': 'Konto zurückgeholt',
     'email-withdrawn': 'Adresse zurückgenommen',
     'account-deleted': 'Konto gelöscht',
+    'configuration-changed': 'Konfiguration geändert',
   },
   kinds: {
     refresh_theft: 'Sitzung beendet: Sie wurde vielleicht kopiert',
@@ -608,6 +615,11 @@ export const admin: Words['admin'] = {
     application_changed: 'Anwendung geändert',
     application_deleted: 'Anwendung gelöscht',
     application_refused: 'Anfrage einer Anwendung abgelehnt',
+    setting_changed: 'Einstellung geändert',
+    configuration_owned: 'Von einer Konfigurationsdatei übernommen',
+    configuration_released: 'Von einer Konfigurationsdatei zurückgegeben',
+    configuration_applied: 'Konfigurationsdatei angewendet',
+    configuration_refused: 'Konfigurationsdatei abgelehnt',
     users_imported: 'Konten eingelesen',
     users_exported: 'Konten ausgegeben',
     user_viewed: 'Konto angesehen',

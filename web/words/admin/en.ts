@@ -112,6 +112,12 @@ export const admin = {
         'The clocks of the service and of the database differ by {count} seconds. The operator runs NTP on both machines.',
       disk_nearly_full:
         'The disk of the database has {count} MB left. The operator frees some space: when it is full, nobody can sign in.',
+      configuration_refused:
+        'The configuration file could not be applied, and everything stays as it was. Its last event says why.',
+      configuration_released:
+        'Things that a configuration file does not name any more, handed back to this page in the last 7 days: {count}.',
+      application_without_secret:
+        'Applications without a secret, which cannot sign anybody in: {count}. Add one on the page of the application.',
     } satisfies Record<AttentionCode, string>,
   },
   userList: {
@@ -397,7 +403,7 @@ export const admin = {
     lead: 'Programs that sign their users in here. Addresses and secrets are changed on the command line only.',
     empty: 'There is no application. They are added with the command line.',
     kinds: { web: 'Web server', browser: 'In the browser', native: 'On a device' } satisfies Record<
-      AdminApplication['kind'],
+      NonNullable<AdminApplication['kind']>,
       string
     >,
     everyone: 'Everyone',
@@ -599,6 +605,7 @@ export const admin = {
     'account-restored': 'Account taken back',
     'email-withdrawn': 'Address taken back',
     'account-deleted': 'Account deleted',
+    'configuration-changed': 'Configuration changed',
   } satisfies Record<MailName, string>,
   kinds: {
     refresh_theft: 'Session ended: it may have been copied',
@@ -620,6 +627,11 @@ export const admin = {
     application_changed: 'Application changed',
     application_deleted: 'Application deleted',
     application_refused: 'Request of an application refused',
+    setting_changed: 'Setting changed',
+    configuration_owned: 'Taken over by a configuration file',
+    configuration_released: 'Handed back by a configuration file',
+    configuration_applied: 'Configuration file applied',
+    configuration_refused: 'Configuration file refused',
     users_imported: 'Users imported',
     users_exported: 'Users exported',
     user_viewed: 'User viewed',

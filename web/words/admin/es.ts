@@ -98,6 +98,12 @@ export const admin: Words['admin'] = {
         'Los relojes del servicio y de la base de datos difieren en {count} segundos. El operador usa NTP en ambas máquinas.',
       disk_nearly_full:
         'Al disco de la base de datos le quedan {count} MB. El operador libera espacio: cuando está lleno, nadie puede iniciar sesión.',
+      configuration_refused:
+        'El archivo de configuración no se pudo aplicar y todo queda como estaba. Su último evento dice por qué.',
+      configuration_released:
+        'Lo que un archivo de configuración ya no nombra y se devolvió a esta página en los últimos 7 días: {count}.',
+      application_without_secret:
+        'Aplicaciones sin secreto, en las que nadie puede entrar: {count}. Añade uno en la página de la aplicación.',
     },
   },
   userList: {
@@ -586,6 +592,7 @@ export const admin: Words['admin'] = {
     'account-restored': 'Cuenta recuperada',
     'email-withdrawn': 'Dirección retirada',
     'account-deleted': 'Cuenta eliminada',
+    'configuration-changed': 'Configuración cambiada',
   },
   kinds: {
     refresh_theft: 'Sesión terminada: quizá la copiaron',
@@ -607,6 +614,11 @@ export const admin: Words['admin'] = {
     application_changed: 'Aplicación cambiada',
     application_deleted: 'Aplicación eliminada',
     application_refused: 'Solicitud de una aplicación rechazada',
+    setting_changed: 'Ajuste cambiado',
+    configuration_owned: 'Tomado por un archivo de configuración',
+    configuration_released: 'Devuelto por un archivo de configuración',
+    configuration_applied: 'Archivo de configuración aplicado',
+    configuration_refused: 'Archivo de configuración rechazado',
     users_imported: 'Usuarios importados',
     users_exported: 'Usuarios exportados',
     user_viewed: 'Cuenta consultada',

@@ -98,6 +98,12 @@ export const admin: Words['admin'] = {
         'Les horloges du service et de la base de données diffèrent de {count} secondes. L’exploitant utilise NTP sur les deux machines.',
       disk_nearly_full:
         'Il reste {count} Mo sur le disque de la base de données. L’exploitant libère de la place : quand il est plein, personne ne peut se connecter.',
+      configuration_refused:
+        'Le fichier de configuration n’a pas pu être appliqué, et tout reste en l’état. Son dernier événement dit pourquoi.',
+      configuration_released:
+        'Ce qu’un fichier de configuration ne nomme plus et qui a été rendu à cette page ces 7 derniers jours : {count}.',
+      application_without_secret:
+        'Applications sans secret, qui ne peuvent connecter personne : {count}. Ajoutez-en un sur la page de l’application.',
     },
   },
   userList: {
@@ -583,6 +589,7 @@ export const admin: Words['admin'] = {
     'account-restored': 'Compte repris',
     'email-withdrawn': 'Adresse retirée',
     'account-deleted': 'Compte supprimé',
+    'configuration-changed': 'Configuration modifiée',
   },
   kinds: {
     refresh_theft: 'Session terminée : elle a peut-être été copiée',
@@ -604,6 +611,11 @@ export const admin: Words['admin'] = {
     application_changed: 'Application modifiée',
     application_deleted: 'Application supprimée',
     application_refused: 'Demande d’une application refusée',
+    setting_changed: 'Réglage modifié',
+    configuration_owned: 'Repris par un fichier de configuration',
+    configuration_released: 'Rendu par un fichier de configuration',
+    configuration_applied: 'Fichier de configuration appliqué',
+    configuration_refused: 'Fichier de configuration refusé',
     users_imported: 'Utilisateurs importés',
     users_exported: 'Utilisateurs exportés',
     user_viewed: 'Compte consulté',

@@ -1,4 +1,4 @@
-import type { NewApplication } from '../../applications/application-rules.js'
+import { type KnownProgram, knownPrograms } from '../contract/configuration.js'
 
 /** The values that are filled into the settings of a program. */
 type SettingValues = { id: string; secret: string; issuer: string; name: string; home: string }
@@ -9,13 +9,13 @@ type Program = {
   backchannelPath?: string
   /** The path to which users come back after the program has signed them out here. */
   logoutPath?: string
-  /** The options without which the program cannot sign users in. */
-  requiredOptions?: Pick<NewApplication, 'pkce'>
+  /** Whether it sends no PKCE challenge. */
+  noPkce?: true
   settings(values: SettingValues): string
 }
 
-export const programNames = ['grafana', 'gitea', 'nextcloud'] as const
-export type ProgramName = (typeof programNames)[number]
+export const programNames = knownPrograms
+export type ProgramName = KnownProgram
 
 const grafana: Program = {
   redirectPath: '/login/generic_oauth',
@@ -50,8 +50,7 @@ new token, which is refused.`,
 const gitea: Program = {
   redirectPath: '/user/oauth2/latchkey/callback',
   logoutPath: '/',
-  // Gitea sends no PKCE challenge.
-  requiredOptions: { pkce: false },
+  noPkce: true,
   settings: ({ id, secret, issuer }) => `Command on the machine of Gitea (or Forgejo: forgejo):
 
 gitea admin auth add-oauth --name latchkey --provider openidConnect \\

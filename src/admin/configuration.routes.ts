@@ -1,0 +1,402 @@
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { applicationRefusalSentence, type NewApplicationRefusal } from '../applications/application-changes.js'
+import { changeFrom, newApplicationFrom, shapeFault } from '../applications/application-shape.js'
+import type { Access, Application } from '../applications/applications.js'
+import { iconFault, iconFaults } from '../applications/icons.js'
+import { generalSettings, programs } from '../applications/program-settings.js'
+import { type ProxyName, proxySettings } from '../applications/proxy-lines.js'
+import { settingVersion } from '../configuration/setting-changes.js'
+import {
+  AdminAddedApplication,
+  AdminAddedSecret,
+  AdminApplication,
+  AdminApplicationDeletion,
+  AdminApplicationPatch,
+  AdminApplications,
+  AdminChangeBack,
+  AdminChangedBack,
+  AdminNewApplication,
+  AdminSetting,
+  AdminSettingChange,
+  AdminSettings,
+  adminPath,
+} from '../contract/admin/admin-bodies.js'
+import {
+  type ApplicationShape,
+  isLiveSetting,
+  type KnownProgram,
+  settingProperties,
+} from '../contract/configuration.js'
+import { isRefused, refuse } from '../contract/outcome.js'
+import { Id, NoContent } from '../contract/schemas.js'
+import type { Server } from '../http/server.js'
+import type { App } from '../service/open-http.js'
+import type { DescribedSetting } from '../settings/live-settings.js'
+import { type AdminGuard, adminRoute } from './admin-guard.js'
+import { applicationBody } from './bodies.js'
+import type { AdminServices } from './open-admin.js'
+
+type Needed = App & AdminServices
+
+const tag = 'administrators'
+
+/** Room for an icon in base64. */
+const bodyLimit = 96 * 1024
+
+const applicationId = Type.Object({ id: Type.String({ maxLength: 200 }) })
+
+/** Why the value cannot be, in the body of the answer. */
+const invalid = (fault: string, message: string, value?: string) =>
+  refuse('invalid_configuration', { fault, message, ...(value !== undefined && { value }) })
+
+const codesOfTheirOwn = ['name_taken', 'origin_taken', 'id_taken'] as const
+type Taken = (typeof codesOfTheirOwn)[number]
+
+const isTaken = (code: string): code is Taken => codesOfTheirOwn.some((each) => each === code)
+
+/** A refusal of the rules of applications, as the API answers it. */
+const asAnswer = (refusal: NewApplicationRefusal) => {
+  const { refused } = refusal
+  const message = applicationRefusalSentence(refusal)
+  if (isTaken(refused)) return refuse(refused, { message })
+  const details: Readonly<Record<string, string | undefined>> = { ...refusal }
+  return invalid(refused, message, details.address ?? details.path ?? details.group)
+}
+
+/** The version that the caller has read. Without it a form that was left open would put back what was removed since. */
+const expectedVersion = ({ headers }: FastifyRequest) => {
+  const [, version] = /^(?:W\/)?"([\w-]{1,64})"$/.exec(headers['if-match'] ?? '') ?? []
+  return version ?? refuse('bad_request', { message: 'Send the version that you have read as If-Match: "VERSION"' })
+}
+
+/** The bytes of an icon in base64. */
+const iconFrom = (text: string | null | undefined) => {
+  if (text === undefined || text === null) return text
+  const png = Buffer.from(text, 'base64')
+  const fault = iconFault(png)
+  return fault ? invalid('bad_icon', `The icon ${iconFaults[fault]}`) : png
+}
+
+/** Whether some users may lose their access. */
+const takesAway = (before: Access, after: Partial<Access>) =>
+  after.access === 'groups' &&
+  (before.access === 'everyone' || before.groups.some((group) => !after.groups?.includes(group)))
+
+const describer = ({ applications, applicationChanges, applicationErrors, applicationSecrets }: Needed) => {
+  /** `iconVersion` is read once for a list. */
+  const describe = async (application: Application, iconVersion: string | undefined): Promise<AdminApplication> =>
+    applicationBody(application, {
+      version: await applicationChanges.versionOf(application),
+      iconVersion,
+      secrets: await applicationSecrets.list(application.id),
+      ...(await applicationErrors.list(application.id)),
+    })
+  return {
+    one: async (application: Application) =>
+      describe(application, (await applications.iconVersions()).get(application.id)),
+    all: async () => {
+      const versions = await applications.iconVersions()
+      const described: AdminApplication[] = []
+      for (const application of await applications.list())
+        described.push(await describe(application, versions.get(application.id)))
+      return described
+    },
+  }
+}
+
+/** What goes into the settings of the program, and of the proxy in front of it. */
+const textsToPaste = (
+  { id, name, home, redirectAddresses, proxyOrigin }: Application,
+  {
+    secret,
+    issuer,
+    program,
+    proxy,
+  }: {
+    secret: string | undefined
+    issuer: string
+    program: KnownProgram | undefined
+    proxy: ProxyName | undefined
+  },
+) => [
+  ...(redirectAddresses.length > 0 ? [generalSettings(id, secret, issuer)] : []),
+  ...(program ? [programs[program].settings({ id, secret: secret ?? '', issuer, name, home })] : []),
+  ...(proxy && proxyOrigin !== undefined
+    ? [proxySettings(proxy, proxyOrigin, `latchkey application check ${JSON.stringify(name)}`)]
+    : []),
+]
+
+const readAndAddRoutes = (server: Server, app: Needed, adminGuard: AdminGuard) => {
+  const { applicationChanges, issuer } = app
+  const describe = describer(app)
+
+  adminRoute(server, `GET ${adminPath}/applications`, {
+    guard: adminGuard.read,
+    tag,
+    summary: 'Applications with their last errors',
+    refuses: [],
+    answers: { 200: AdminApplications },
+    handle: async () => ({ applications: await describe.all() }),
+  })
+
+  adminRoute(server, `POST ${adminPath}/applications`, {
+    guard: adminGuard.changeConfiguration,
+    tag,
+    summary: 'Add an application; mails all administrators',
+    body: AdminNewApplication,
+    bodyLimit,
+    refuses: ['applications_off', 'bad_request', 'invalid_configuration', ...codesOfTheirOwn],
+    answers: { 201: AdminAddedApplication },
+    handle: async ({ body: { name, reason, icon, proxyProgram: proxy, ...given }, request }) => {
+      const shape = given as ApplicationShape
+      const fault = shapeFault(shape)
+      if (fault !== undefined) return invalid('bad_program', fault)
+      const png = iconFrom(icon)
+      if (isRefused(png)) return png
+      const newApplication = newApplicationFrom(name, shape)
+      const client = adminGuard.actingClient(request, reason)
+      const added = await applicationChanges.add(newApplication, client, { id: shape.id }, png)
+      if (isRefused(added))
+        return added.refused === 'too_many_secrets' ? invalid(added.refused, 'Too many secrets') : asAnswer(added)
+      const { application, secret } = added
+      return {
+        application: await describe.one(application),
+        secret: secret ?? null,
+        paste: textsToPaste(application, { secret, issuer, program: shape.for, proxy }),
+      }
+    },
+  })
+}
+
+const changeRoutes = (server: Server, app: Needed, adminGuard: AdminGuard) => {
+  const { applications, applicationChanges, config } = app
+  const describe = describer(app)
+
+  adminRoute(server, `PATCH ${adminPath}/applications/:id`, {
+    guard: adminGuard.changeAccess,
+    tag,
+    summary: 'Change an application; mails all administrators. Needs If-Match',
+    params: applicationId,
+    body: AdminApplicationPatch,
+    bodyLimit,
+    refuses: [
+      'bad_request',
+      'reason_required',
+      'applications_off',
+      'invalid_configuration',
+      'set_by_file',
+      'changed_meanwhile',
+      ...codesOfTheirOwn,
+    ],
+    answers: { 200: AdminApplication },
+    /** Users who may not use the application any more lose their access at once. */
+    handle: async ({ params: { id }, body: { reason, icon, endAccess: endsAccess = false, ...patch }, request }) => {
+      const isAccessOnly = Object.keys(patch).every((name) => name === 'allow') && icon === undefined && !endsAccess
+      if (config.adminApplications === 'off' && !isAccessOnly) return refuse('applications_off')
+      const version = expectedVersion(request)
+      if (isRefused(version)) return version
+      const png = iconFrom(icon)
+      if (isRefused(png)) return png
+      const before = await applications.find(id)
+      if (!before) return refuse('not_found')
+      const change = changeFrom(patch)
+      if ((endsAccess || takesAway(before, change)) && reason === undefined) return refuse('reason_required')
+      const client = adminGuard.actingClient(request, reason)
+      const options = { expectedVersion: version, endsAccess, ...(png !== undefined && { icon: png }) }
+      const changed = await applicationChanges.change(id, change, client, options)
+      if (!isRefused(changed)) return describe.one(changed.application)
+      if (changed.refused === 'no_application') return refuse('not_found')
+      if (changed.refused === 'set_by_file' || changed.refused === 'changed_meanwhile') return changed
+      return asAnswer(changed)
+    },
+  })
+
+  adminRoute(server, `DELETE ${adminPath}/applications/:id`, {
+    guard: adminGuard.changeConfiguration,
+    tag,
+    summary: 'Delete an application with its sessions and tokens; mails all administrators. Needs If-Match',
+    params: applicationId,
+    body: AdminApplicationDeletion,
+    refuses: ['bad_request', 'applications_off', 'set_by_file', 'changed_meanwhile'],
+    answers: { 204: NoContent },
+    handle: async ({ params: { id }, body: { name }, request }) => {
+      const version = expectedVersion(request)
+      if (isRefused(version)) return version
+      const application = await applications.find(id)
+      if (!application) return refuse('not_found')
+      if (application.name !== name)
+        return refuse('bad_request', { message: 'This is not the name of the application. Nothing was deleted.' })
+      const client = adminGuard.actingClient(request)
+      const deleted = await applicationChanges.delete(id, client, { evenIfUsed: true, expectedVersion: version })
+      if (!isRefused(deleted)) return undefined
+      return deleted.refused === 'set_by_file' || deleted.refused === 'changed_meanwhile'
+        ? deleted
+        : refuse('not_found')
+    },
+  })
+}
+
+const secretsRoutes = (server: Server, { applications, applicationChanges }: Needed, adminGuard: AdminGuard) => {
+  adminRoute(server, `POST ${adminPath}/applications/:id/secrets`, {
+    guard: adminGuard.changeConfiguration,
+    tag,
+    summary: 'Add a second secret to an application; mails all administrators. Needs If-Match',
+    params: applicationId,
+    refuses: ['bad_request', 'applications_off', 'has_no_secret', 'too_many_secrets', 'changed_meanwhile'],
+    answers: { 201: AdminAddedSecret },
+    handle: async ({ params: { id }, request }) => {
+      const version = expectedVersion(request)
+      if (isRefused(version)) return version
+      const options = { expectedVersion: version }
+      const added = await applicationChanges.addSecret(id, adminGuard.actingClient(request), options)
+      const application = await applications.find(id)
+      if (!application || (isRefused(added) && added.refused === 'no_application')) return refuse('not_found')
+      return isRefused(added) ? added : { ...added, version: await applicationChanges.versionOf(application) }
+    },
+  })
+
+  adminRoute(server, `DELETE ${adminPath}/applications/:id/secrets/:n`, {
+    guard: adminGuard.changeConfiguration,
+    tag,
+    summary: 'Remove a secret of an application; mails all administrators. Needs If-Match',
+    params: Type.Object({ ...applicationId.properties, n: Type.String({ maxLength: 64 }) }),
+    refuses: ['bad_request', 'applications_off', 'last_secret', 'changed_meanwhile'],
+    answers: { 204: NoContent },
+    handle: async ({ params: { id, n }, request }) => {
+      const version = expectedVersion(request)
+      if (isRefused(version)) return version
+      const options = { expectedVersion: version }
+      const removed = await applicationChanges.removeSecret(id, n, adminGuard.actingClient(request), options)
+      if (!isRefused(removed)) return undefined
+      const isMissing = removed.refused === 'no_application' || removed.refused === 'no_secret'
+      return isMissing ? refuse('not_found') : removed
+    },
+  })
+}
+
+const settingBody = (setting: DescribedSetting): AdminSetting => {
+  const { variable, schema } = settingProperties[setting.name]
+  const choices = 'enum' in schema && Array.isArray(schema.enum) ? schema.enum.map(String) : []
+  return { ...setting, variable, choices, version: settingVersion(setting) }
+}
+
+const settingName = Type.Object({ name: Type.String({ maxLength: 64 }) })
+
+const settingsRoutes = (server: Server, app: Needed, adminGuard: AdminGuard) => {
+  const { liveSettings, settingChanges, config } = app
+
+  adminRoute(server, `GET ${adminPath}/settings`, {
+    guard: adminGuard.read,
+    tag,
+    summary: 'The settings that can change while the service runs, and who has set each',
+    refuses: [],
+    answers: { 200: AdminSettings },
+    handle: async () => ({
+      settings: (await liveSettings.describe()).map(settingBody),
+      applicationsCanChange: config.adminApplications === 'on',
+    }),
+  })
+
+  const changeOf = (request: FastifyRequest, version: string, reason?: string) => ({
+    origin: adminGuard.actingClient(request, reason),
+    by: adminGuard.administratorOf(request).username,
+    expectedVersion: version,
+  })
+
+  adminRoute(server, `PUT ${adminPath}/settings/:name`, {
+    guard: adminGuard.changeConfiguration,
+    tag,
+    summary: 'Change a setting; mails all administrators. Needs If-Match',
+    params: settingName,
+    body: AdminSettingChange,
+    refuses: [
+      'bad_request',
+      'applications_off',
+      'invalid_configuration',
+      'set_by_file',
+      'set_by_environment',
+      'changed_meanwhile',
+    ],
+    answers: { 200: AdminSetting },
+    handle: async ({ params: { name }, body: { value, reason }, request }) => {
+      if (!isLiveSetting(name)) return refuse('not_found')
+      const version = expectedVersion(request)
+      if (isRefused(version)) return version
+      const changed = await settingChanges.write(name, value, changeOf(request, version, reason))
+      if (!isRefused(changed)) return settingBody(changed)
+      if (changed.refused !== 'invalid_configuration') return changed
+      return invalid('bad_value', `${name} must be ${settingProperties[name].must}`)
+    },
+  })
+
+  adminRoute(server, `DELETE ${adminPath}/settings/:name`, {
+    guard: adminGuard.changeConfiguration,
+    tag,
+    summary: 'Change a setting back to its default; mails all administrators. Needs If-Match',
+    params: settingName,
+    refuses: ['bad_request', 'applications_off', 'set_by_file', 'set_by_environment', 'changed_meanwhile'],
+    answers: { 200: AdminSetting },
+    handle: async ({ params: { name }, request }) => {
+      if (!isLiveSetting(name)) return refuse('not_found')
+      const version = expectedVersion(request)
+      if (isRefused(version)) return version
+      const changed = await settingChanges.remove(name, changeOf(request, version))
+      return isRefused(changed) ? changed : settingBody(changed)
+    },
+  })
+}
+
+const changeBackRoute = (server: Server, { changeBack, events }: Needed, adminGuard: AdminGuard) => {
+  adminRoute(server, `POST ${adminPath}/events/:id/change-back`, {
+    guard: adminGuard.changeConfiguration,
+    tag,
+    summary: 'Change back what an event is about, unless it was changed since; mails all administrators',
+    params: Type.Object({ id: Id }),
+    body: AdminChangeBack,
+    refuses: [
+      'bad_request',
+      'applications_off',
+      'invalid_configuration',
+      'not_changed_back',
+      'last_secret',
+      'set_by_file',
+      'set_by_environment',
+      'changed_meanwhile',
+      ...codesOfTheirOwn,
+    ],
+    answers: { 200: AdminChangedBack },
+    handle: async ({ params: { id }, body: { endAccess: endsAccess = false, reason }, request }) => {
+      const event = await events.find(id)
+      if (!event) return refuse('not_found')
+      const { username: by } = adminGuard.administratorOf(request)
+      const changed = await changeBack(event, { origin: adminGuard.actingClient(request, reason), by, endsAccess })
+      if (!isRefused(changed)) return { event: id, secret: changed.secret ?? null }
+      switch (changed.refused) {
+        case 'changed_meanwhile':
+        case 'last_secret':
+        case 'not_changed_back':
+        case 'set_by_environment':
+        case 'set_by_file':
+          return changed
+        case 'application_in_use':
+        case 'no_application':
+        case 'no_secret':
+        case 'too_many_secrets':
+        case 'invalid_configuration':
+          return refuse('not_changed_back')
+        default:
+          return asAnswer(changed)
+      }
+    },
+  })
+}
+
+/** Administrators change applications and settings, each with a recent second factor, an event and a mail to all of them. */
+export const adminConfigurationRoutes = (server: Server, app: Needed, adminGuard: AdminGuard) => {
+  readAndAddRoutes(server, app, adminGuard)
+  changeRoutes(server, app, adminGuard)
+  secretsRoutes(server, app, adminGuard)
+  settingsRoutes(server, app, adminGuard)
+  changeBackRoute(server, app, adminGuard)
+}

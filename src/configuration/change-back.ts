@@ -1,0 +1,97 @@
+import type { ApplicationChanges } from '../applications/application-changes.js'
+import {
+  type ApplicationPatch,
+  changeFrom,
+  fullShapeOf,
+  newApplicationFrom,
+  shapeOf,
+} from '../applications/application-shape.js'
+import type { Application, Applications } from '../applications/applications.js'
+import { type ApplicationShape, type EventDetails, isLiveSetting } from '../contract/configuration.js'
+import { isRefused, refuse } from '../contract/outcome.js'
+import type { LiveSettingsReader } from '../settings/live-settings.js'
+import { type SettingChange, type SettingChanges, settingVersion } from './setting-changes.js'
+
+type Needed = {
+  applications: Applications
+  applicationChanges: ApplicationChanges
+  settingChanges: SettingChanges
+  liveSettings: LiveSettingsReader
+}
+
+/** An event, as far as changing it back needs it. */
+type ChangeEvent = { kind: string; details: EventDetails | null }
+
+/** `endsAccess`: also ends all tokens and sessions of the application. */
+type Wish = Omit<SettingChange, 'expectedVersion'> & { endsAccess: boolean }
+
+const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
+
+const hasKeys = (values: object | undefined) => values !== undefined && Object.keys(values).length > 0
+
+/** Whether such an event is about something that could be changed back. Whether it still can, shows when it is tried. */
+export const canChangeBack = (kind: string, { before, after, secret }: EventDetails) =>
+  secret !== undefined ||
+  (['application_changed', 'setting_changed'].includes(kind) && hasKeys(before) && hasKeys(after)) ||
+  (kind === 'application_deleted' && before !== undefined) ||
+  (kind === 'application_added' && after !== undefined)
+
+/** Whether the application still has what the event has given it. */
+const isStillAs = (application: Application, after: object) => {
+  const now: Readonly<Record<string, unknown>> = { ...fullShapeOf(application), name: application.name }
+  return Object.entries(after).every(([name, value]) => isSame(now[name], value))
+}
+
+const changeApplicationBack = async (
+  { applications, applicationChanges }: Needed,
+  { kind, details }: { kind: string; details: EventDetails & { id: string } },
+  { origin, endsAccess }: Wish,
+) => {
+  const { id, name, before, after = {}, secret } = details
+  if (kind === 'application_deleted') {
+    const shape = before as ApplicationShape
+    return applicationChanges.add(newApplicationFrom(name, shape), origin, { id })
+  }
+  const application = await applications.find(id)
+  if (!application) return refuse('changed_meanwhile')
+  // What is compared here is what is changed below, or the version is another one.
+  const options = { expectedVersion: await applicationChanges.versionOf(application), endsAccess }
+  if (secret !== undefined) return applicationChanges.removeSecret(id, secret, origin, options)
+  const isUnchanged = kind === 'application_added' ? isSame(shapeOf(application), after) : isStillAs(application, after)
+  if (!isUnchanged) return refuse('changed_meanwhile')
+  return kind === 'application_added'
+    ? applicationChanges.delete(id, origin, { ...options, evenIfUsed: true })
+    : applicationChanges.change(id, changeFrom(before as ApplicationPatch), origin, options)
+}
+
+const changeSettingBack = async ({ settingChanges, liveSettings }: Needed, details: EventDetails, wish: Wish) => {
+  const { name } = details
+  const [before, after] = [details.before, details.after].map(
+    (each) => (each as { value?: unknown } | undefined)?.value,
+  )
+  const setting = (await liveSettings.describe()).find((each) => each.name === name)
+  if (!setting || !isLiveSetting(name)) return refuse('not_changed_back')
+  if (!isSame(setting.value, after)) return refuse('changed_meanwhile')
+  const change = { ...wish, expectedVersion: settingVersion(setting) }
+  return isSame(before, setting.default)
+    ? settingChanges.remove(name, change)
+    : settingChanges.write(name, before, change)
+}
+
+export type ChangeBack = ReturnType<typeof createChangeBack>
+
+/** Changes back what an event is about, unless something else has changed it since. A secret that comes with it is shown only now. */
+export const createChangeBack =
+  (needed: Needed) =>
+  async ({ kind, details }: ChangeEvent, wish: Wish) => {
+    if (!details || !canChangeBack(kind, details)) return refuse('not_changed_back')
+    if (details.kind === 'setting') {
+      const changed = await changeSettingBack(needed, details, wish)
+      return isRefused(changed) ? changed : { secret: undefined }
+    }
+    const { id } = details
+    if (details.kind !== 'application' || id === undefined) return refuse('not_changed_back')
+    const changed = await changeApplicationBack(needed, { kind, details: { ...details, id } }, wish)
+    if (isRefused(changed)) return changed
+    return { secret: changed !== undefined && 'secret' in changed ? changed.secret : undefined }
+  }

@@ -1,0 +1,179 @@
+import { basename, dirname, resolve } from 'node:path'
+import { Check } from 'typebox/schema'
+import { readIcon } from '../applications/icon-file.js'
+import {
+  configurationSchema,
+  isLiveSetting,
+  type KindName,
+  kindNames,
+  type SecretSource,
+  secretPattern,
+  settingProperties,
+} from '../contract/configuration.js'
+import type { ConfigurationFileName } from '../http/request-origin.js'
+import { OperatorError } from '../lib/operator-error.js'
+import { fingerprint } from '../lib/random.js'
+import { nearestName } from '../settings/likely-typos.js'
+import type { LiveSettingsReader } from '../settings/live-settings.js'
+import { readLiveSetting } from '../settings/live-settings.js'
+import { ConfigurationFault, type Found, faultIn, readDocument, readWhole } from './read-document.js'
+
+/** One thing that a file names. `shape` is what the file says about it, without its secrets and its icon. */
+export type Wanted = {
+  line: number
+  shape: object
+  secrets?: readonly string[]
+  icon?: Buffer | null
+}
+
+/** A configuration file that was read and checked, with everything that it names in other files. */
+export type Configuration = {
+  file: ConfigurationFileName
+  path: string
+  things: Readonly<Record<KindName, ReadonlyMap<string, Wanted>>>
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+type Schema = {
+  type?: string
+  properties?: Readonly<Record<string, Schema>>
+  required?: readonly string[]
+  additionalProperties?: boolean | Schema
+  propertyNames?: { pattern: string; must: string }
+  must?: string
+}
+
+const maxFaults = 20
+
+const plainOf = (found: Found): unknown => {
+  if (found.type === 'value') return found.value
+  if (found.type === 'list') return found.items.map(plainOf)
+  return Object.fromEntries([...found.entries].map(([key, { found: each }]) => [key, plainOf(each)]))
+}
+
+const placeOf = (place: string, key: string) => (place === '' ? key : `${place}.${key}`)
+
+type Fault = { line: number; sentence: string }
+
+const unknownKey = (key: string, place: string, known: readonly string[], line: number): Fault => {
+  const meant = nearestName(key, known)
+  const where = place === '' ? 'the file' : place
+  const help = meant === undefined ? `It can have: ${known.join(', ')}` : `Did you mean ${meant}?`
+  return { line, sentence: `${where} has the key ${JSON.stringify(key)}, which is not known. ${help}` }
+}
+
+/** Everything that the schema does not allow, with its line. */
+const faultsOf = (found: Found, schema: Schema, place: string): Fault[] => {
+  const { properties, additionalProperties, propertyNames, required = [], must = 'an object with keys' } = schema
+  if (properties === undefined && typeof additionalProperties !== 'object')
+    return Check(schema as object, plainOf(found))
+      ? []
+      : [{ line: found.line, sentence: `${place} must be ${schema.must ?? 'something else'}` }]
+  if (found.type !== 'map') {
+    const known = properties && Object.keys(properties)
+    const help =
+      known && known.length > 0 ? ` with keys such as ${known.slice(0, 3).join(', ')}` : ' ({} if it is empty)'
+    return [
+      {
+        line: found.line,
+        sentence: `${place || 'the file'} must be ${must === 'an object with keys' ? `an object${help}` : must}`,
+      },
+    ]
+  }
+  const ofEntries = [...found.entries].flatMap(([key, { keyLine, found: each }]): Fault[] => {
+    const of = properties?.[key] ?? (typeof additionalProperties === 'object' ? additionalProperties : undefined)
+    if (!of) return [unknownKey(key, place, Object.keys(properties ?? {}), keyLine)]
+    const isName = propertyNames === undefined || new RegExp(propertyNames.pattern, 'u').test(key)
+    if (!isName)
+      return [
+        {
+          line: keyLine,
+          sentence: `${JSON.stringify(key)} cannot be a name in ${place}: it must be ${propertyNames.must}`,
+        },
+      ]
+    return faultsOf(each, of, placeOf(place, key))
+  })
+  const missing = required.filter((key) => !found.entries.has(key))
+  return [
+    ...ofEntries,
+    ...missing.map((key) => ({
+      line: found.line,
+      sentence: `${place} has no ${key}: it must be ${properties?.[key]?.must}`,
+    })),
+  ]
+}
+
+type Reading = { path: string; environment: Environment; liveSettings: Pick<LiveSettingsReader, 'isFixed'> }
+
+/** The secret that a source names. No sentence repeats it. */
+const readSecret = async (source: SecretSource, place: string, line: number, { path, environment }: Reading) => {
+  const isFile = 'file' in source
+  const from = isFile ? `the file ${source.file}` : `the variable ${source.env}`
+  const text = isFile
+    ? (await readWhole(resolve(dirname(path), source.file))).toString('utf8').replace(/\r?\n$/, '')
+    : (environment[source.env] ?? '')
+  if (!isFile && text === '') throw faultIn(path, `${place}: ${from} is not set`, line)
+  if (!new RegExp(secretPattern).test(text))
+    throw faultIn(path, `${place}: ${from} must have 32 to 128 letters, digits, hyphens and underscores`, line)
+  return text
+}
+
+const wantedApplication = async (found: Found, name: string, reading: Reading): Promise<Wanted> => {
+  const { path } = reading
+  const { secret, icon, ...shape } = plainOf(found) as { secret?: SecretSource | SecretSource[]; icon?: string }
+  const { line } = found
+  const place = `applications.${name}`
+  const secrets = await Promise.all([secret ?? []].flat().map((each) => readSecret(each, place, line, reading)))
+  if (new Set(secrets).size < secrets.length) throw faultIn(path, `${place}: its two secrets are the same`, line)
+  const iconPath = icon === undefined || icon === 'none' ? icon : resolve(dirname(path), icon)
+  const png = await readIcon(iconPath).catch((error: unknown) => {
+    throw error instanceof OperatorError ? faultIn(path, `${place}: ${error.message}`, line) : error
+  })
+  return { line, shape, ...(secret && { secrets }), ...(png !== undefined && { icon: png }) }
+}
+
+const wantedSetting = async (found: Found, name: string, { path, liveSettings }: Reading): Promise<Wanted> => {
+  const { line } = found
+  if (!isLiveSetting(name)) throw new Error(`The schema has let the setting ${name} pass`)
+  const { variable, must } = settingProperties[name]
+  if (liveSettings.isFixed(name))
+    throw faultIn(path, `settings.${name} is set by ${variable}, so it cannot be here: take one of them away`, line)
+  const read = readLiveSetting(name, plainOf(found))
+  if (!read) throw faultIn(path, `settings.${name} must be ${must}`, line)
+  return { line, shape: { value: read.value } }
+}
+
+/** What a file wants of each thing of a kind. */
+const readers: Readonly<Record<KindName, (found: Found, name: string, reading: Reading) => Promise<Wanted>>> = {
+  groups: async ({ line }) => ({ line, shape: {} }),
+  applications: wantedApplication,
+  settings: wantedSetting,
+}
+
+const entriesOf = (found: Found, key: string): ReadonlyMap<string, { keyLine: number; found: Found }> => {
+  const entry = found.type === 'map' ? found.entries.get(key)?.found : undefined
+  return entry?.type === 'map' ? entry.entries : new Map()
+}
+
+/** Reads a configuration file and everything that it names, once. What it says is applied from memory. */
+export const readConfiguration = async (path: string, context: Omit<Reading, 'path'>): Promise<Configuration> => {
+  const bytes = await readWhole(path)
+  const document = await readDocument(path, bytes)
+  const faults = faultsOf(document, configurationSchema() as Schema, '')
+  if (faults.length > 0) {
+    const lines = faults.slice(0, maxFaults).map(({ line, sentence }) => faultIn(path, sentence, line).message)
+    throw new ConfigurationFault(lines.join('\n'))
+  }
+  if (document.type === 'map' && !kindNames.some((kind) => document.entries.has(kind)))
+    throw faultIn(path, 'the file is empty: write `applications: {}` if nothing shall be in it')
+  const reading = { ...context, path }
+  const read = async (kind: KindName) => {
+    const wanted = new Map<string, Wanted>()
+    for (const [name, { found }] of entriesOf(document, kind))
+      wanted.set(name, await readers[kind](found, name, reading))
+    return [kind, wanted] as const
+  }
+  const things = Object.fromEntries(await Promise.all(kindNames.map(read))) as unknown as Configuration['things']
+  return { path, file: { name: basename(path), checksum: fingerprint(bytes).toString('hex').slice(0, 16) }, things }
+}

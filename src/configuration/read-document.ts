@@ -1,0 +1,146 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import type * as Yaml from 'yaml'
+import { OperatorError, whyUnreadable } from '../lib/operator-error.js'
+import { isCleanText } from '../lib/strict-json.js'
+
+/** A value of the document, with its line. */
+export type Found = { line: number } & (
+  | { type: 'value'; value: string | number | boolean | null }
+  | { type: 'list'; items: readonly Found[] }
+  | { type: 'map'; entries: ReadonlyMap<string, { keyLine: number; found: Found }> }
+)
+
+/** Everything that is wrong with a configuration file, a line each. */
+export class ConfigurationFault extends OperatorError {
+  override name = 'ConfigurationFault'
+}
+
+/** `line` is left out if the fault has none. */
+export const faultIn = (path: string, sentence: string, line?: number) =>
+  new ConfigurationFault(`${path}${line === undefined ? '' : `, line ${line}`}: ${sentence}`)
+
+const megabyte = 1_000_000
+
+const stateOf = async (file: FileHandle) => {
+  const { size, mtimeMs, ctimeMs } = await file.stat()
+  return { size, text: `${size} ${mtimeMs} ${ctimeMs}` }
+}
+
+/** Reads the file at once. Refuses one that changes meanwhile: it would be half of the old one and half of the new. */
+export const readWhole = async (path: string) => {
+  const unreadable = (error: unknown) =>
+    error instanceof ConfigurationFault ? error : faultIn(path, `the file cannot be read (${whyUnreadable(error)})`)
+  const file = await open(path).catch((error: unknown) => {
+    throw unreadable(error)
+  })
+  try {
+    const before = await stateOf(file)
+    if (before.size > megabyte) throw faultIn(path, `the file is larger than 1 MB (${before.size} bytes)`)
+    const bytes = await file.readFile()
+    const after = await stateOf(file)
+    if (before.text !== after.text || bytes.length !== after.size)
+      throw faultIn(path, 'the file has changed while it was read: try again')
+    return bytes
+  } catch (error) {
+    throw unreadable(error)
+  } finally {
+    await file.close()
+  }
+}
+
+/** What YAML has and a configuration file does not: the reader of a file should see what is in it, in one place. */
+const forbiddenTokens: Readonly<Record<string, string>> = {
+  anchor: 'anchors (&name) are not possible here',
+  alias: 'aliases (*name) are not possible here',
+  tag: 'tags (!name) are not possible here',
+  directive: 'directives (%YAML) are not possible here',
+}
+
+/** A level of a document is some levels of tokens. What a file can have is five levels deep. */
+const maxDepth = 200
+
+type Token = { type?: unknown; offset?: unknown }
+
+/** Looks at the tokens before anything is put together, so that an alias cannot repeat what it stands for a million times. */
+const forbiddenIn = (tokens: readonly unknown[]) => {
+  const pending: { value: unknown; depth: number }[] = tokens.map((value) => ({ value, depth: 0 }))
+  for (let next = pending.pop(); next; next = pending.pop()) {
+    const { value, depth } = next
+    if (typeof value !== 'object' || value === null) continue
+    const { type, offset } = value as Token
+    const sentence = typeof type === 'string' ? forbiddenTokens[type] : undefined
+    const fault = sentence ?? (depth > maxDepth ? 'the file is nested too deeply' : undefined)
+    if (fault !== undefined) return { sentence: fault, offset: typeof offset === 'number' ? offset : 0 }
+    for (const each of Object.values(value)) pending.push({ value: each, depth: depth + 1 })
+  }
+  return undefined
+}
+
+const decode = (path: string, bytes: Uint8Array) => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw faultIn(path, 'is not UTF-8')
+  }
+}
+
+const createWalk = ({ isAlias, isMap, isScalar, isSeq }: typeof Yaml, path: string, lines: Yaml.LineCounter) => {
+  const lineOf = (node: { range?: readonly number[] | null | undefined } | null) =>
+    lines.linePos(node?.range?.[0] ?? 0).line
+
+  const keyOf = (key: unknown, line: number) => {
+    const isText = isScalar(key) && key.value !== null && typeof key.value !== 'object'
+    const text = isText ? (typeof key.value === 'string' ? key.value : (key.source ?? '')) : ''
+    if (!isText || !isCleanText(text)) throw faultIn(path, 'a key must be a text', line)
+    if (text === '<<') throw faultIn(path, 'merge keys (<<) are not possible here', line)
+    return text
+  }
+
+  const walk = (node: Yaml.ParsedNode | null): Found => {
+    const line = lineOf(node)
+    if (node === null) return { type: 'value', value: null, line }
+    if (isSeq(node))
+      return { type: 'list', items: node.items.map((item) => walk(item as Yaml.ParsedNode | null)), line }
+    if (isMap(node)) {
+      const entries = new Map<string, { keyLine: number; found: Found }>()
+      for (const { key, value } of node.items) {
+        const keyLine = lineOf(key as Yaml.ParsedNode | null)
+        const name = keyOf(key, keyLine)
+        if (entries.has(name)) throw faultIn(path, `the key ${JSON.stringify(name)} is there a second time`, keyLine)
+        entries.set(name, {
+          keyLine,
+          found: { ...walk(value as Yaml.ParsedNode | null), ...(value === null && { line: keyLine }) },
+        })
+      }
+      return { type: 'map', entries, line }
+    }
+    if (isAlias(node) || !isScalar(node)) throw faultIn(path, 'has something that is no text, number or list', line)
+    const { value } = node
+    if (typeof value === 'string' && !isCleanText(value))
+      throw faultIn(path, 'a text has the character U+0000, or half of a character', line)
+    if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
+      return { type: 'value', value, line }
+    throw faultIn(path, 'has something that is no text, number or list', line)
+  }
+  return walk
+}
+
+/** The only sentence of the parser's message, without the lines of the file that it repeats. */
+const plainMessage = (message: string) => message.split('\n')[0] ?? message
+
+/** Reads YAML 1.2 or JSON, which is YAML too. The parser is loaded only here. */
+export const readDocument = async (path: string, bytes: Uint8Array): Promise<Found> => {
+  const text = decode(path, bytes)
+  const yaml = await import('yaml')
+  const lines = new yaml.LineCounter()
+  const tokens = [...new yaml.Parser(lines.addNewLine).parse(text)]
+  const forbidden = forbiddenIn(tokens)
+  if (forbidden) throw faultIn(path, forbidden.sentence, lines.linePos(forbidden.offset).line)
+  const options = { version: '1.2', schema: 'core', merge: false, uniqueKeys: false, prettyErrors: false } as const
+  const [document, ...others] = [...new yaml.Composer(options).compose(tokens)]
+  if (!document?.contents) throw faultIn(path, 'the file is empty')
+  if (others.length > 0) throw faultIn(path, 'the file has more than one document')
+  const [fault] = [...document.errors, ...document.warnings]
+  if (fault) throw faultIn(path, plainMessage(fault.message), lines.linePos(fault.pos[0]).line)
+  return createWalk(yaml, path, lines)(document.contents)
+}

@@ -1,0 +1,318 @@
+import { type Static, type TOptional, type TSchema, type TUnsafe, Type } from 'typebox'
+import { groupPattern, maxGroups } from './groups.js'
+import { OneOf } from './refusal-bodies.js'
+
+/** An option of `application add` and `application change`. */
+export type ConfigurationOption = {
+  readonly name: string
+  /** What stands for its value in the help. Without it the option is a switch. */
+  readonly value?: string
+  readonly several?: true
+  readonly help: string
+  /** Only this command has it. */
+  readonly only?: 'add' | 'change'
+}
+
+/**
+ * What can be set of a thing. From each row come the column's value, the options of the commands with their help, the JSON Schema, the
+ * bodies of the administrators' API, the export and the line of the guide.
+ */
+type Property<Schema extends TSchema = TSchema> = {
+  readonly schema: Schema
+  /** Completes “… must be …”. */
+  readonly must: string
+  /** For the guide and for editors. */
+  readonly about: string
+  readonly options: readonly ConfigurationOption[]
+}
+
+const property = <Schema extends TSchema, const Options extends readonly ConfigurationOption[]>(
+  schema: Schema,
+  must: string,
+  about: string,
+  ...options: Options
+) => ({ schema, must, about, options })
+
+const Text = Type.String({ minLength: 1, maxLength: 2_000 })
+const Texts = Type.Array(Text, { maxItems: 100 })
+const aText = 'a text'
+const trueOrFalse = 'true or false'
+const addresses = 'a list of addresses, such as [https://wiki.example.com/callback]'
+
+const everyone = 'everyone'
+const Allow = Type.Union([
+  Type.Literal(everyone),
+  Type.Array(Type.String({ pattern: groupPattern }), { maxItems: maxGroups, uniqueItems: true }),
+])
+
+/** Where a secret stands. The secret itself is in no configuration file. */
+const SecretSource = Type.Union([
+  Type.Object({ file: Text }, { additionalProperties: false }),
+  Type.Object({ env: Text }, { additionalProperties: false }),
+])
+export type SecretSource = Static<typeof SecretSource>
+
+/** An id of an application that was chosen beforehand. */
+export const applicationIdPattern = '^[a-z0-9][a-z0-9_-]{0,62}$'
+
+/** The programs whose addresses and options are known. */
+export const knownPrograms = ['grafana', 'gitea', 'nextcloud'] as const
+export type KnownProgram = (typeof knownPrograms)[number]
+
+/** The hash of a secret is fast, so a weak secret could be guessed. */
+export const secretPattern = '^[A-Za-z0-9_-]{32,128}$'
+
+// biome-ignore format: one property a paragraph, so that the table can be read as a table
+/** What can be set of an application. The keys are those of the file and of the API. */
+export const applicationProperties = {
+  id: property(Type.String({ pattern: applicationIdPattern }), '1 to 63 small letters, digits, hyphens and underscores, with a letter or a digit first',
+    'The `client_id`, for an application that is new; else one is made. It cannot change.',
+    { name: 'id', value: 'ID', only: 'add', help: 'the client_id, so that it can be written into the other program beforehand; else one is made' }),
+  for: property(OneOf(knownPrograms), knownPrograms.join(', '),
+    'A known program: fills the addresses below `home` that are not said, and is not kept.',
+    { name: 'for', value: 'PROGRAM', only: 'add', help: 'grafana, gitea (also Forgejo) or nextcloud: Latchkey knows its settings, and its addresses below --home. With --proxy: caddy, nginx, traefik or haproxy prints the lines for the proxy in front of the site' }),
+  kind: property(OneOf(['web', 'browser', 'native']), 'web, browser or native',
+    '`web` keeps a secret on its server (the default), `browser` is a page without a server, `native` a program on the user\'s machine. It cannot change.',
+    { name: 'public', only: 'add', help: 'a page in the browser that has no server to keep a secret' },
+    { name: 'native', only: 'add', help: "a program on the user's machine, which always asks the user. --redirect is http://127.0.0.1/callback (any port) or com.example.app:/callback" }),
+  redirect: property(Texts, addresses,
+    'To which users come back after they have signed in here. Compared byte for byte, without wildcards.',
+    { name: 'redirect', value: 'URL', several: true, help: 'to which users come back after they have signed in here. Several are possible. It is compared byte for byte, without wildcards. https only; outside production also http to this machine' }),
+  allow: property(Allow, '`everyone`, or a list of groups such as [family]',
+    'Who may use it: `everyone`, or a list of groups. It must be there.',
+    { name: 'everyone', help: 'every user may use the application' },
+    { name: 'group', value: 'GROUP', several: true, help: 'only members of this group, or of one of several (--group a --group b)' }),
+  home: property(Text, aText,
+    'The page where users open it, and to which our pages lead them back; else the origin of the first `redirect`, or the site of `proxy`.',
+    { name: 'home', value: 'URL', help: 'to which pages lead users back, also after an expired sign-in; else the origin of the first --redirect' }),
+  afterLogout: property(Texts, addresses,
+    'To which the application may lead users back when it signs them out here.',
+    { name: 'after-logout', value: 'URL', several: true, help: 'to which the application may lead back when it signs a user out here. Several are possible (none: nowhere)' }),
+  backchannelLogout: property(Text, aText,
+    'Gets a logout notice for every session that ends. An address in a private network gets none without `BACKCHANNEL_ALLOW_PRIVATE=true`.',
+    { name: 'backchannel-logout', value: 'URL', help: 'gets a logout notice for every session that ends, however it ends. An address in a private network gets none without BACKCHANNEL_ALLOW_PRIVATE=true (none: no notices)' }),
+  consent: property(OneOf(['none', 'ask']), 'none or ask',
+    '`ask`: each user is asked once before it gets name, email and groups. `native` always asks.',
+    { name: 'consent', value: 'ask', help: 'asks each user once before the application gets name, email and groups (none: does not ask)' }),
+  factors: property(Type.Unsafe<1 | 2>({ type: 'integer', minimum: 1, maximum: 2 }), '1 or 2',
+    '`2` lets users in only with two factors.',
+    { name: 'factors', value: '2', help: 'lets users in only with two factors (1: with any sign-in)' }),
+  maxAge: property(Type.String({ pattern: '^\\d{1,9}(?:s|m|h|d)$' }), 'a time such as 10m or 8h, up to 365d',
+    'Lets users in only if they have signed in, or proven again who they are, within this time.',
+    { name: 'max-age', value: '10m', help: 'lets users in only if, within this time, they have signed in (by whatever way) or have proven again who they are (none: at any time). A sign-in by mail counts too, although it lets no user make a sensitive change' }),
+  proxy: property(Text, aText,
+    'The site of an application behind a proxy that asks Latchkey: scheme, host and port.',
+    { name: 'proxy', value: 'URL', help: 'the site of an application behind a proxy that asks Latchkey: scheme, host and port (https://wiki.example.com). Outside production http is possible (none: no such site any more)' }),
+  open: property(Texts, 'a list of paths, such as [/manifest.json, /public/]',
+    'What anybody may see there: paths, or all that begins with one that ends in a slash; with a method before it unless it is GET (`POST:/hooks/`).',
+    { name: 'open', value: 'PATH', several: true, help: 'anybody may GET this path there, or all that begins with it if it ends in a slash: --open /manifest.json --open /public/ --open POST:/hooks/. Nobody is named there (none: no path is open)' }),
+  openPreflight: property(Type.Boolean(), trueOrFalse,
+    'Lets the preflights of other sites pass (CORS), on every path.',
+    { name: 'open-preflight', help: 'lets the preflights of other sites pass (CORS), on every path (--no-open-preflight: not any more)' },
+    { name: 'no-open-preflight', help: '' }),
+  icon: property(Text, 'the path of a PNG, or `none`',
+    'The picture on the account pages of users who may open it: a PNG of at most 32 KB and 512 pixels, relative to the file. Left out, it stays as it is; `none` removes it.',
+    { name: 'icon', value: 'FILE', help: 'the picture on the account pages of users who may open it: a PNG of at most 32 KB and 512 pixels (none: its first letter)' }),
+  noPkce: property(Type.Boolean(), trueOrFalse,
+    'For programs that send no PKCE challenge, as some older ones with a secret do.',
+    { name: 'no-pkce', help: 'for programs that send no PKCE challenge, as some older ones with a secret do' },
+    { name: 'pkce', only: 'change', help: 'requires a PKCE challenge again' }),
+  algorithm: property(OneOf(['RS256', 'ES256']), 'RS256 or ES256',
+    'What signs its ID tokens.',
+    { name: 'algorithm', value: 'ES256', help: 'signs ID tokens with ES256 instead of RS256' }),
+  device: property(Type.Boolean(), trueOrFalse,
+    'For `native`: devices without a browser may sign in with a code (RFC 8628).',
+    { name: 'device', help: 'for a native program: devices without a browser may sign in with a code (RFC 8628; --no-device: they may not, which is the default)' },
+    { name: 'no-device', help: '' }),
+  noTokens: property(Type.Boolean(), trueOrFalse,
+    'Behind a proxy: programs cannot enter with personal tokens of users.',
+    { name: 'no-tokens', help: 'behind a proxy: programs cannot enter with personal tokens of users (--tokens: they can, the default)' },
+    { name: 'tokens', help: '' }),
+  secret: property(Type.Union([SecretSource, Type.Array(SecretSource, { minItems: 1, maxItems: 2 })]), 'a file or a variable, such as { file: /run/secrets/wiki } or { env: WIKI_SECRET }, or a list of two of them',
+    'Where its secret stands, or a list of two while one is being replaced: 32 to 128 letters, digits, hyphens and underscores. Left out, the secrets stay as they are.'),
+} as const satisfies Record<string, Property>
+
+export type PropertyName = keyof typeof applicationProperties
+type OptionsOf<Name extends PropertyName> = (typeof applicationProperties)[Name]['options'][number]
+export type OptionName = { [Name in PropertyName]: OptionsOf<Name>['name'] }[PropertyName]
+
+/** The properties that are no values of an application, each with the reason: exports and answers do not have them. */
+export const applicationExtras = {
+  for: 'fills others, and is not kept',
+  icon: 'a picture, which is stored by itself',
+  secret: 'only hashes are kept',
+} as const satisfies Partial<Record<PropertyName, string>>
+/** The properties that cannot change, each with the reason. */
+export const fixedProperties = {
+  id: 'other programs know it',
+  kind: 'decides which addresses are allowed, and whether there is a secret',
+} as const satisfies Partial<Record<PropertyName, string>>
+
+export type ValueName = Exclude<PropertyName, keyof typeof applicationExtras>
+export type ChangeableName = Exclude<ValueName, keyof typeof fixedProperties>
+
+type ValueOf<Name extends PropertyName> = Static<(typeof applicationProperties)[Name]['schema']>
+const namesWithout = (...left: readonly object[]) =>
+  (Object.keys(applicationProperties) as PropertyName[]).filter(
+    (name) => !left.some((each) => Object.hasOwn(each, name)),
+  )
+const nullable = (name: PropertyName) => {
+  const { schema, about } = applicationProperties[name]
+  return Type.Unsafe({ anyOf: [schema, { type: 'null' }], description: about })
+}
+
+/** Every value, as answers have them. */
+export const shownProperties = Object.fromEntries(
+  namesWithout(applicationExtras).map((name) => [name, nullable(name)]),
+) as unknown as { [Name in ValueName]: TUnsafe<ValueOf<Name> | null> }
+
+/** What a request can change. Null: back to the default. */
+export const changedProperties = Object.fromEntries(
+  namesWithout(applicationExtras, fixedProperties).map((name) => [name, Type.Optional(nullable(name))]),
+) as unknown as { [Name in ChangeableName]: TOptional<TUnsafe<ValueOf<Name> | null>> }
+
+/** What a request says of a new one. */
+export const newProperties = Object.fromEntries(
+  namesWithout({ icon: applicationExtras.icon, secret: applicationExtras.secret }).map((name) => {
+    const { schema, about: description } = applicationProperties[name]
+    return [name, name === 'allow' ? { ...schema, description } : Type.Optional({ ...schema, description } as TSchema)]
+  }),
+) as unknown as {
+  [Name in Exclude<PropertyName, 'allow' | 'icon' | 'secret'>]: TOptional<TUnsafe<ValueOf<Name>>>
+} & { allow: TUnsafe<ValueOf<'allow'>> }
+
+/** An application as a file describes it. `allow` must be there. */
+export type ApplicationShape = {
+  [Name in PropertyName]?: Static<(typeof applicationProperties)[Name]['schema']>
+} & { allow: 'everyone' | readonly string[] }
+
+// biome-ignore format: one property a paragraph, as above
+/** The settings that can change while the service runs. `variable`: it counts more than the file and the page. */
+export const settingProperties = {
+  registration: { ...property(OneOf(['open', 'invited', 'closed']), 'open, invited or closed',
+    'Who can create an account: anyone, only who is invited, or nobody by themselves.'), variable: 'REGISTRATION' },
+  registrationDomains: { ...property(Type.Array(Type.String({ minLength: 1, maxLength: 253 }), { maxItems: 100 }), 'a list of domains such as [example.com]',
+    'Only addresses of exactly these domains can register; an empty list: of all.'), variable: 'REGISTRATION_DOMAINS' },
+  mailSignIn: { ...property(OneOf(['on', 'off']), 'on or off',
+    'Whether users can sign in with a code or a link that is mailed to them.'), variable: 'MAIL_SIGN_IN' },
+  secondFactor: { ...property(OneOf(['optional', 'required']), 'optional or required',
+    '`required`: an account without a second factor has to add one at its next sign-in.'), variable: 'SECOND_FACTOR' },
+} as const satisfies Record<string, Property & { variable: string }>
+
+export type LiveSettingName = keyof typeof settingProperties
+export const liveSettingNames = Object.keys(settingProperties) as LiveSettingName[]
+
+/** The values of the settings that can change while the service runs. */
+export type LiveSettings = {
+  [Name in LiveSettingName]: Static<(typeof settingProperties)[Name]['schema']>
+}
+
+export const isLiveSetting = (name: string): name is LiveSettingName => Object.hasOwn(settingProperties, name)
+
+/** A schema with properties: which of them there must be, and what each is. */
+const objectOf = (properties: Readonly<Record<string, Property>>, required: readonly string[] = []) =>
+  Type.Unsafe<unknown>({
+    type: 'object',
+    additionalProperties: false,
+    required: [...required],
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([name, { schema, about, must }]) => [
+        name,
+        { ...schema, description: about, must },
+      ]),
+    ),
+  })
+
+/** Things by their names. */
+const mapOf = (entry: TSchema, names: { pattern: string; must: string }) =>
+  Type.Unsafe<unknown>({
+    type: 'object',
+    propertyNames: { pattern: names.pattern, must: names.must },
+    additionalProperties: entry,
+  })
+
+type Kind = {
+  /** What one of them is called. */
+  readonly one: string
+  readonly about: string
+  readonly properties: Readonly<Record<string, Property>>
+  readonly schema: TSchema
+}
+
+/** What a file can have. A kind that is added here is read, published and listed in the guide; `configuration/kinds` says what it does. */
+export const configurationKinds = {
+  groups: {
+    one: 'group',
+    about: 'Groups, by their names. Who is in a group is not in the file.',
+    properties: {},
+    schema: mapOf(objectOf({}), {
+      pattern: groupPattern,
+      must: '1 to 32 small letters, digits, dots, underscores and hyphens, with a letter or a digit first',
+    }),
+  },
+  applications: {
+    one: 'application',
+    about: 'Applications, by the names that users see.',
+    properties: applicationProperties,
+    schema: mapOf(objectOf(applicationProperties, ['allow']), {
+      pattern: '^.{1,60}$',
+      must: 'a name of 1 to 60 characters',
+    }),
+  },
+  settings: {
+    one: 'setting',
+    about: 'The settings that can change while the service runs. One whose variable is set cannot stand in a file.',
+    properties: settingProperties,
+    schema: objectOf(settingProperties),
+  },
+} as const satisfies Record<string, Kind>
+
+export type KindName = keyof typeof configurationKinds
+export const kindNames = Object.keys(configurationKinds) as KindName[]
+
+/** The schema of a file, for its reader and for editors. */
+export const configurationSchema = () => ({
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'Latchkey: groups, applications and settings',
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    $schema: { type: 'string', description: 'For editors', must: 'a text' },
+    ...Object.fromEntries(
+      Object.entries(configurationKinds).map(([name, { schema, about }]) => [name, { ...schema, description: about }]),
+    ),
+  },
+})
+
+/** One thing that a file changes. `before` and `after` are as the file writes them, without secrets. */
+export type ConfigurationChange = {
+  kind: (typeof configurationKinds)[KindName]['one']
+  name: string
+  action: 'add' | 'change' | 'remove' | 'release'
+  before?: object
+  after?: object
+  /** The file that owned it until now. */
+  takenFrom?: string
+  /** How many secrets become valid, and how many stop to be. */
+  secrets?: { added: number; removed: number }
+  icon?: 'set' | 'removed'
+}
+
+/** Who has set something: a variable of the environment, a file, somebody on the page or with a command, or nobody. */
+export type SetBy =
+  | 'environment'
+  | 'default'
+  | { readonly file: string }
+  | { readonly page: string; readonly at: string }
+
+/**
+ * What an event of such a change keeps, so that it can be changed back. `id`: of an application. `secret`: the id of one that was added.
+ */
+export type EventDetails = {
+  kind: ConfigurationChange['kind']
+  name: string
+  id?: string
+  before?: object
+  after?: object
+  secret?: string
+}
