@@ -97,7 +97,7 @@ ${notCompleteNotice(words.withoutScript, canBeLoadedAgain(name, settings))}
 }
 
 /**
- * A style shows this notice after ten seconds, unless the script has come and removed it. Without the script, nothing else would say
+ * A style shows this notice after four seconds, unless the script has come and removed it. Without the script, nothing else would say
  * that the form does not work.
  */
 const notCompleteNotice = (words: WithoutScript, hasLink: boolean) =>

@@ -161,7 +161,7 @@ it('finds a user and disables the account with the keyboard alone, and comes bac
   await expect.poll(() => focusedField(page)).toBe('reason')
   // A screen reader needs a moment to know the new dialog.
   const sendEmpty = () => page.keyboard.press('Enter').then(said)
-  await expect.poll(sendEmpty).toContain('Reason. Please fill in this field.')
+  await expect.poll(sendEmpty).toContain('Reason is missing.')
   expect(await faultsOf(page)).toEqual([])
   await page.keyboard.type('Left the company')
   await keepPicture(page, 'admin-disable')

@@ -97,16 +97,16 @@ describe('a new user', () => {
     const { page, leave } = await visit(browser, latchkey)
     await latchkey.signedUp('taken')
     await page.goto('/register')
-    await expect.poll(() => focusedField(page)).toBe('username')
+    await expect.poll(() => focusedField(page)).toBe('email')
     // Nothing was refused yet.
     expect(await page.locator('input:not([aria-invalid=false])').count()).toBe(0)
     const said = await listen(page)
     await press(page, 'Create account')
     // The focus goes to the first one, which is read with its error.
-    const isEmpty = (field: string) => `${field}. Please fill in this field.`
-    await expect.poll(said).toEqual(['Email', 'Choose a password'].map(isEmpty))
+    const isEmpty = (field: string) => `${field} is missing.`
+    await expect.poll(said).toEqual(['Username', 'Choose a password'].map(isEmpty))
     const focused = page.locator('input:focus')
-    await expect.poll(() => focused.getAttribute('name')).toBe('username')
+    await expect.poll(() => focused.getAttribute('name')).toBe('email')
     await expect.poll(() => focused.getAttribute('aria-invalid')).toBe('true')
 
     // The bar of an empty field is as wide as the field.

@@ -125,12 +125,12 @@ describe('the login page', () => {
       expect(await page.locator('[name=username]').getAttribute(name), name).toBe(off)
     await page.keyboard.type(' lena ')
     await page.keyboard.press('Enter')
-    await page.getByText('Please fill in this field.').waitFor()
+    await page.getByText('Password is missing.').waitFor()
     await expect.poll(() => focusedField(page)).toBe('password')
     await page.keyboard.press('Shift+Tab')
     await page.keyboard.press('Tab')
     await page.keyboard.insertText(goodPassword)
-    await expect.poll(() => page.getByText('Please fill in this field.').count()).toBe(0)
+    await expect.poll(() => page.getByText('Password is missing.').count()).toBe(0)
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await expect.poll(() => page.locator('[name=password]').getAttribute('type')).toBe('text')
@@ -149,11 +149,11 @@ describe('the login page', () => {
     const said = await listen(page)
     // The focus moves to the first field that is wrong: its error is read with it, and not once more.
     await press(page, 'Sign in')
-    await expect.poll(said).toContain('Password. Please fill in this field.')
+    await expect.poll(said).toContain('Password is missing.')
     expect((await said()).join()).not.toMatch(/Username or email/)
     const field = page.getByRole('textbox', { name: 'Username or email' })
     expect(await field.evaluate((input) => input === document.activeElement)).toBe(true)
-    expect(await descriptionOf(page, 'Username or email')).toBe('Please fill in this field.')
+    expect(await descriptionOf(page, 'Username or email')).toBe('Username or email is missing.')
     await fillIn(page, { 'Username or email': 'lena', Password: 'not the password' })
     // A screen reader says it also when the focus stays, and again when it is the same.
     const wrong = 'Password. Username, email or password is incorrect.'
@@ -285,6 +285,8 @@ describe('a forgotten password', () => {
     await expect.poll(() => mailTab.locator('.password-rules .missed').count()).toBe(4)
     await fillIn(mailTab, { 'New password': 'Quiet+Orchard+48+marble' })
     await press(mailTab, 'Set new password')
+    await mailTab.getByText('Your password was changed.').waitFor()
+    await press(mailTab, 'Continue')
     // Signed in, on the page that the visitor was going to.
     await mailTab.waitForURL('**/health/live')
     expect((await mailTab.request.get('/api/auth/me')).status()).toBe(200)

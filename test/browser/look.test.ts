@@ -241,7 +241,7 @@ describe('in forced colours', () => {
     await page.goto('/login')
     await fillIn(page, { 'Username or email': 'paula' })
     await press(page, 'Sign in')
-    await page.getByText('Please fill in this field.').waitFor()
+    await page.getByText('is missing.').first().waitFor()
     await keepPicture(page, 'login-forced-colours')
     const widthOf = (name: string) =>
       page.locator(`[name=${name}]`).evaluate((field) => Number.parseFloat(getComputedStyle(field).borderTopWidth))

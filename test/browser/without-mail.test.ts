@@ -47,6 +47,7 @@ it('a printed invitation leads straight into the account, and a printed link to 
   await page.goto(await linkFrom('user', 'reset-link', 'ada'))
   await fillIn(page, { 'New password': otherPassword })
   await press(page, 'Set new password')
+  await press(page, 'Continue')
   await page.waitForURL('**/dashboard')
   // Who is signed in is led on from there.
   await page.goto('/invite')

@@ -69,7 +69,7 @@ describe('a service with two further providers', () => {
     }
     expect(page).toContain(JSON.stringify(microsoft))
     expect(page).toContain('<img class="provider-logo" src="/ms.svg"')
-    expect(page).toContain('<span class="provider-initial" aria-hidden="true">O</span>')
+    expect(page).toContain('<span>Continue with Our own</span>')
     expect(page).toContain('{"id":"provider_okta2","name":"Our own","path":"/api/auth/provider-okta2"}')
     const { headers } = await service.browser().get('/api/auth/provider-okta2')
     expect(new URL(headers.get('location') ?? '').searchParams.get('redirect_uri')).toBe(

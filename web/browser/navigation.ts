@@ -65,8 +65,7 @@ export const setPasswordPath = '/forgot-password?set'
 export const isSetPasswordInAddress = () => queryValue('set') !== undefined
 
 /** The registration form for a visitor who has mistyped their email address. */
-export const correctEmailPath = '/register?wrong-address'
-export const isCorrectingEmail = () => queryValue('wrong-address') !== undefined
+export const correctEmailPath = '/register'
 
 /** The page on which a new user adds a second factor. `step` is the number of this step in the registration, of which it is the last. */
 export const secondFactorPath = (step: 2 | 3) => `/second-factor?step=${step}`

@@ -26,12 +26,15 @@ export const CodeField = ({ from, ...props }: Props) => (
 )
 
 /** Sends the form as soon as the field has six digits, typed or filled in. The same digits are not sent twice. */
-export const SendingCodeField = (props: Omit<Props, 'inputMode' | 'onInput' | 'from'>) => {
+export const SendingCodeField = ({
+  sendsByItself = true,
+  ...props
+}: Omit<Props, 'inputMode' | 'onInput' | 'from'> & { sendsByItself?: boolean }) => {
   const { send } = useContext(FormContext)
   const sentDigits = useRef('')
   const sendIfComplete = (value: string) => {
     const digits = value.replaceAll(/\s/g, '')
-    if (!/^\d{6}$/.test(digits) || digits === sentDigits.current) return
+    if (!sendsByItself || !/^\d{6}$/.test(digits) || digits === sentDigits.current) return
     sentDigits.current = digits
     send()
   }

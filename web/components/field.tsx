@@ -107,7 +107,7 @@ const describedBy = (id: string, { hint, below }: Pick<FieldProps, 'below'> & { 
 const useFirstFocus = (input: RefObject<HTMLInputElement | null>, focused: FieldProps['focused']) => {
   const focus = useStableCallback(() => {
     // On a touch screen the focus would open a keyboard over the page before it has been read.
-    if (focused !== 'chosen' && !matchMedia('(pointer: fine)').matches) return
+    if (focused !== 'chosen' && matchMedia('(pointer: coarse)').matches) return
     // The form was drawn before the script came, and the user may already type in another field.
     if (focused !== 'chosen' && document.activeElement?.matches('input')) return
     input.current?.focus()
@@ -135,7 +135,7 @@ export const FieldMessages = ({ id, name, label, errors, hint }: Messages) => {
           <p key={`${answerCount} ${error}`}>
             <AlertIcon size={16} />
             <span>
-              {!isReadByFocus && <span class="visually-hidden">{label}. </span>}
+              {!isReadByFocus && !error.includes(label) && <span class="visually-hidden">{label}. </span>}
               {error}
             </span>
           </p>

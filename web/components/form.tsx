@@ -58,7 +58,7 @@ export const FormContext = createContext<Context>({
 
 /** Checks and sends, shows each problem at its field, and moves the focus to the first one. */
 export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit }: Props) => {
-  const { required } = useWords('common')
+  const { required, requiredNamed } = useWords('common')
   const { email_shape: emailShape } = useWords('refusals')
   const form = useRef<HTMLFormElement>(null)
   const [problems, setProblems] = useState<Problems>({})
@@ -71,7 +71,10 @@ export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit 
 
   useEffect(() => {
     if (answerCount === 0) return
-    form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
+    const wrong = form.current?.querySelector<HTMLElement>('[aria-invalid=true]')
+    wrong?.focus()
+    // The sentence is below the field, and may be below the window.
+    wrong?.closest('form > *')?.scrollIntoView({ block: 'nearest' })
     form.current?.querySelector(':scope > .notice')?.scrollIntoView({ block: 'nearest' })
   }, [answerCount])
 
@@ -82,7 +85,7 @@ export const Form = ({ children, submitLabel, look = 'primary', check, onSubmit 
     if (waitUntil !== undefined) return countAnswer()
     setSubmissionCount(submissionCount + 1)
     const values = valuesOf(formElement)
-    const invalid = findInvalid(formElement, { required, emailShape })
+    const invalid = findInvalid(formElement, { required, requiredNamed, emailShape })
     const fieldProblems = check ? await check(values, invalid) : invalid
     const foundProblems = Object.keys(fieldProblems).length > 0 ? { fields: fieldProblems } : await onSubmit(values)
     if (!foundProblems) return staysBusy
@@ -170,14 +173,22 @@ const fieldToFocus = (form: HTMLFormElement, { fields = {} }: Problems) => {
 export const valuesOf = (form: HTMLFormElement) =>
   Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, typeof value === 'string' ? value : '']))
 
+type InputWords = { required: string; requiredNamed: string; emailShape: string }
+
+/** Names the field, so that three empty fields are not three times the same sentence. The words beside a box are too long for that. */
+const sentenceForEmpty = (input: HTMLInputElement | HTMLSelectElement, { required, requiredNamed }: InputWords) => {
+  const label = input.type === 'checkbox' ? undefined : input.labels?.[0]?.textContent
+  return label ? fill(requiredNamed, { label }) : required
+}
+
 /** The browser knows which fields are invalid. The messages are ours, and are shown at the fields. */
-const findInvalid = (form: HTMLFormElement, words: { required: string; emailShape: string }): FieldProblems => {
+const findInvalid = (form: HTMLFormElement, words: InputWords): FieldProblems => {
   const inputs = [...form.elements].filter(
     (element) => element instanceof HTMLInputElement || element instanceof HTMLSelectElement,
   )
   const invalid = inputs.filter((input) => isEmpty(input) || !input.validity.valid)
   const sentenceFor = (input: (typeof invalid)[number]) =>
-    isEmpty(input) ? words.required : (input.dataset.fault ?? words.emailShape)
+    isEmpty(input) ? sentenceForEmpty(input, words) : (input.dataset.fault ?? words.emailShape)
   return Object.fromEntries(invalid.map((input) => [input.name, [sentenceFor(input)]]))
 }
 

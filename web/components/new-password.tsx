@@ -102,6 +102,7 @@ const Score = ({ strength }: { strength: Strength['strength'] | undefined }) => 
 /** The last rule comes from the estimate: a weak password is refused even if it has every kind of character. */
 const Rules = ({ password, isStrong, isRefused }: { password: string; isStrong: boolean; isRefused: boolean }) => {
   const words = useWords('password')
+  if (password === '' && !isRefused) return <p class="field-hint">{words.rulesLine}</p>
   return (
     <>
       {/* The list is read out with the field. With a label, a screen reader would read the label instead of the list. */}

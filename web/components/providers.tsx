@@ -1,10 +1,12 @@
 import { useEffect, useRef } from 'preact/hooks'
+import { siGithub, siGoogle } from 'simple-icons'
 import type { ProviderButton } from '#contract/pages.js'
 import type { ProviderId } from '#contract/providers.js'
 import { storeReturnTo, withReturnTo } from '../browser/navigation.js'
 import { moveFocusTo } from '../hooks/focus.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
+import { DoorIcon } from './icons.js'
 
 type Props = {
   returnTo: string | undefined
@@ -45,22 +47,17 @@ export const ProviderButtons = ({ returnTo, asksAgain = false, isOnlyWay = false
   )
 }
 
-const initialOf = (name: string) => Array.from(name)[0]?.toLocaleUpperCase() ?? ''
+/** Marks in one colour, by the names of providers. */
+const marks = new Map([siGithub, siGoogle].map(({ title, path }) => [title, path]))
 
-/** The first letter of the provider, or two letters if another provider begins with the same one, as with Google and GitHub. */
-const useInitials = (name: string) => {
-  const sameInitial = useSettings().providers.filter((each) => initialOf(each.name) === initialOf(name))
-  return sameInitial.length > 1 ? initialOf(name) + (Array.from(name)[1] ?? '') : initialOf(name)
-}
-
-/** The logo that the operator has chosen, or the first letter. docs/decisions.md says why no logo comes with the pages. */
+/** The logo that the operator has chosen, the mark of a known provider, or a person at a door for the others. */
 export const ProviderLogo = ({ provider: { name, logo } }: { provider: ProviderButton }) => {
-  const initials = useInitials(name)
-  return logo === undefined ? (
-    <span class="provider-initial" aria-hidden="true">
-      {initials}
-    </span>
-  ) : (
-    <img class="provider-logo" src={logo} alt="" width="20" height="20" />
+  const mark = marks.get(name)
+  if (logo !== undefined) return <img class="provider-logo" src={logo} alt="" width="20" height="20" />
+  if (mark === undefined) return <DoorIcon />
+  return (
+    <svg class="provider-logo" viewBox="0 0 24 24" fill="currentColor" aria-hidden="true">
+      <path d={mark} />
+    </svg>
   )
 }

@@ -3,7 +3,6 @@ import type { Accepted, SecondFactorNeeded, SignedIn } from '#contract/schemas.j
 import { chosenUsernameRefusal, normalizedUsername } from '#contract/usernames.js'
 import { client } from '../browser/client.js'
 import {
-  isCorrectingEmail,
   redirectAfterSignIn,
   returnToInAddress,
   secondFactorPath,
@@ -57,12 +56,12 @@ export const RegisterForm = ({ invitation, onRefused }: Props) => {
 
   return (
     <Form submitLabel={words.submit} check={check} onSubmit={submit}>
-      {asksUsername && <Field {...usernameField} />}
       {invitation ? (
         <InvitedAddress {...invitation} />
       ) : (
-        <AddressField label={emailLabel} {...restoredProps('email')} focused={!asksUsername || isCorrectingEmail()} />
+        <AddressField label={emailLabel} {...restoredProps('email')} focused />
       )}
+      {asksUsername && <Field {...usernameField} focused={invitation !== undefined} />}
       <Field
         name="name"
         label={words.name}
@@ -108,7 +107,6 @@ export const useUsernameField = (): FieldProps => {
     autoComplete: 'username',
     hint: `${usernameRule} ${usernameHint}`,
     ...restoredProps('username'),
-    focused: !isCorrectingEmail(),
   }
 }
 

@@ -15,7 +15,7 @@ type Message = {
 /** A longer text stays longer, so that there is time to read it. */
 const lifetimeOf = ({ text }: Message) => Math.max(8_000, 120 * text.length)
 
-/** Shows one message at a time. It can be closed, also with Escape; a message of success disappears by itself. */
+/** Shows one message at a time. It can be closed, also with Escape; a message of success disappears by itself, and at the next press. */
 export const useToast = (first: Message | undefined) => {
   const { message, setMessage, clearMessage } = useMessage(first)
   const remove = useStableCallback(clearMessage)
@@ -28,6 +28,7 @@ export const useToast = (first: Message | undefined) => {
 }
 
 export const Toast = ({ message, onClose }: { message: Message | undefined; onClose: () => void }) => {
+  const container = useRef<HTMLDivElement>(null)
   const focusBefore = useRef<EventTarget | null>(null)
   const close = useStableCallback(onClose)
   useEffect(() => {
@@ -35,8 +36,17 @@ export const Toast = ({ message, onClose }: { message: Message | undefined; onCl
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.key === 'Escape') close()
     }
+    // What went well is in the way of the next action.
+    const onPress = ({ target }: Event) => {
+      const isAction = target instanceof Element && target.closest('button, a, input, select') !== null
+      if (message.kind === 'success' && isAction && !container.current?.contains(target)) close()
+    }
     document.addEventListener('keydown', onKeyDown)
-    return () => document.removeEventListener('keydown', onKeyDown)
+    document.addEventListener('click', onPress, { capture: true })
+    return () => {
+      document.removeEventListener('keydown', onKeyDown)
+      document.removeEventListener('click', onPress, { capture: true })
+    }
   }, [message])
   // The pressed button disappears, so the focus returns to where it was before.
   const closeByButton = () => {
@@ -49,6 +59,7 @@ export const Toast = ({ message, onClose }: { message: Message | undefined; onCl
   }
   return (
     <div
+      ref={container}
       class="toast"
       onFocusIn={({ relatedTarget }) => {
         focusBefore.current = relatedTarget

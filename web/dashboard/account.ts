@@ -4,7 +4,8 @@ import type { LinkedAccount } from '#contract/account-export.js'
 import type { PersonalTokens } from '#contract/personal-tokens.js'
 import type { ProfileFieldDefinition } from '#contract/profile-fields.js'
 import type { Account, AccountEvent, Factors, Session, UsableApplication, UsedApplication } from '#contract/schemas.js'
-import { client } from '../browser/client.js'
+import { askService, client } from '../browser/client.js'
+import { readSettings } from '../browser/settings.js'
 import { useLoaded } from '../hooks/loaded.js'
 import { useStableCallback } from '../hooks/stable.js'
 
@@ -20,6 +21,8 @@ export type LoadedAccount = {
   applications: UsedApplication[] | undefined
   usableApplications: UsableApplication[] | undefined
   tokens: PersonalTokens | undefined
+  /** What a mail would have told the owner, where nothing is mailed or the address was never proven. */
+  securityEvents: AccountEvent[]
 }
 
 /** Loads everything of the user. A service that cannot answer is asked again, with longer and longer pauses. */
@@ -86,7 +89,14 @@ const keepLoadedParts = (previous: LoadedAccount | undefined, newest: LoadedAcco
   applications: newest.applications ?? previous?.applications,
   usableApplications: newest.usableApplications ?? previous?.usableApplications,
   tokens: newest.tokens ?? previous?.tokens,
+  securityEvents: newest.securityEvents,
 })
+
+const askForSecurity = async (account: Account) => {
+  if (!readSettings().mailIsOff && !account.emailClaimed) return []
+  const answer = await askService<{ events: AccountEvent[] }>('events?security=true')
+  return answer.refused ? [] : answer.value.events
+}
 
 const askForEverything = async (): Promise<Answer<LoadedAccount>> => {
   // `me` needs no database, so it is the cheapest way to learn that the tokens must be refreshed first.
@@ -114,6 +124,7 @@ const askForEverything = async (): Promise<Answer<LoadedAccount>> => {
       applications: applications.refused ? undefined : applications.value.applications,
       usableApplications: applications.refused ? undefined : applications.value.usable,
       tokens: tokens.refused ? undefined : tokens.value,
+      securityEvents: await askForSecurity(account.value.user),
     },
   }
 }

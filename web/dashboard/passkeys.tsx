@@ -103,11 +103,14 @@ const PasskeyRow = ({ passkey, isNeeded }: RowProps) => {
   }
   return (
     <li>
-      <div class="row-body passkey-row">
-        <div class="row-text">
-          <strong>{name}</strong>
-          <span>{facts.join(' · ')}</span>
-        </div>
+      <div class={isOpen && openPart === 'rename' ? 'row-body passkey-row changing' : 'row-body passkey-row'}>
+        {/* The form shows the name, in the place of the row. */}
+        {!(isOpen && openPart === 'rename') && (
+          <div class="row-text">
+            <strong>{name}</strong>
+            <span>{facts.join(' · ')}</span>
+          </div>
+        )}
         <div {...containerProps}>
           {!isOpen ? (
             <div class="button-row">
@@ -151,7 +154,7 @@ const RenamePasskey = ({ passkey, onDone, onCancel }: ChangeProps) => {
   }
   return (
     <>
-      <Form submitLabel={words.save} look="plain" onSubmit={rename}>
+      <Form submitLabel={words.save} onSubmit={rename}>
         <Field
           name="name"
           label={words.name}

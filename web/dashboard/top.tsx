@@ -1,6 +1,5 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { Account, AccountEvent, Factors, Session } from '#contract/schemas.js'
-import { askService } from '../browser/client.js'
 import { siteStorage } from '../browser/storage.js'
 import { Button } from '../components/button.js'
 import { InfoIcon } from '../components/icons.js'
@@ -14,13 +13,13 @@ import { countText, fill } from '../words/format.js'
 import { EventList } from './devices.js'
 import { firstToDo } from './to-do.js'
 
-export const PageTitle = ({ account }: { account: Account }) => {
+export const PageTitle = ({ account }: { account: Account | undefined }) => {
   const words = useWords('dashboard')
   return (
     <div class="page-title">
       <div>
         <h1>{words.title}</h1>
-        <p class="greeting">{fill(words.greeting, { name: account.name ?? account.username })}</p>
+        <p class="greeting">{account ? fill(words.greeting, { name: account.name ?? account.username }) : '\u00a0'}</p>
       </div>
       <SignOutButton />
     </div>
@@ -54,24 +53,16 @@ const keyOf = (userId: string) => `latchkey.seen-activity.${userId}`
  * What a mail would have told the owner, where nothing is mailed or the address was never proven. It comes first until the owner has looked at it. What the user changes on
  * this page is not added, because they know of it.
  */
-export const RecentSecurity = ({ userId }: { userId: string }) => {
+export const RecentSecurity = ({ userId, events }: { userId: string; events: readonly AccountEvent[] }) => {
   const { recentSecurity: words } = useWords('dashboard')
-  const [unseen, setUnseen] = useState<AccountEvent[]>([])
-  useEffect(() => {
-    const load = async () => {
-      const answer = await askService<{ events: AccountEvent[] }>('events?security=true')
-      if (answer.refused) return
-      // The ids of events are ordered by time.
-      const lastSeen = siteStorage.read(keyOf(userId)) ?? ''
-      setUnseen(answer.value.events.filter(({ id }) => id > lastSeen))
-    }
-    void load()
-  }, [userId])
+  const [lastSeen, setLastSeen] = useState(() => siteStorage.read(keyOf(userId)) ?? '')
+  // The ids of events are ordered by time.
+  const unseen = events.filter(({ id }) => id > lastSeen)
   const [newest] = unseen
   if (!newest) return null
   const close = () => {
     siteStorage.write(keyOf(userId), newest.id)
-    setUnseen([])
+    setLastSeen(newest.id)
     moveFocusTo(document.querySelector('h1'))
   }
   return (

@@ -4,6 +4,8 @@ import type { DrawFirstCard, PageName } from '#contract/pages.js'
 import type { Settings } from '../browser/settings.js'
 import { LoadingCard } from '../components/card.js'
 import { Loading } from '../components/notice.js'
+import { AccountFrame } from '../dashboard/frame.js'
+import { PageTitle } from '../dashboard/top.js'
 import { SettingsContext } from '../hooks/settings.js'
 import { ForgotPassword } from '../pages/forgot-password.js'
 import { Login } from '../pages/login.js'
@@ -16,9 +18,15 @@ const forms: Partial<Record<PageName, ComponentType>> = {
   register: Register,
   'forgot-password': ForgotPassword,
 }
-const widePages: readonly PageName[] = ['dashboard', 'admin']
+const Dashboard = () => (
+  <>
+    <PageTitle account={undefined} />
+    <AccountFrame />
+  </>
+)
 
-const Waiting = ({ page }: { page: PageName }) => (widePages.includes(page) ? <Loading text="" /> : <LoadingCard />)
+/** What stands on a page until the service has said what it shows. */
+const waiting: Partial<Record<PageName, ComponentType>> = { dashboard: Dashboard, admin: () => <Loading text="" /> }
 
 /**
  * The first card of a page, before its script has loaded. Its buttons do nothing yet, so they are disabled: a form cannot be sent, also
@@ -28,10 +36,12 @@ const Waiting = ({ page }: { page: PageName }) => (widePages.includes(page) ? <L
 export const drawFirstCard: DrawFirstCard = (page, pageSettings) => {
   // No first card shows a time, so the region of the locale does not matter.
   const settings = { ...pageSettings, locale: pageSettings.language } as Settings
-  const Form = pageSettings.maybeSignedIn ? undefined : forms[page]
+  const First = (pageSettings.maybeSignedIn ? undefined : forms[page]) ?? waiting[page] ?? LoadingCard
   const card = drawWith(settings, () =>
     renderToString(
-      <SettingsContext.Provider value={settings}>{Form ? <Form /> : <Waiting page={page} />}</SettingsContext.Provider>,
+      <SettingsContext.Provider value={settings}>
+        <First />
+      </SettingsContext.Provider>,
     ),
   )
   return card.replaceAll('<button ', '<button disabled ').replaceAll(/(<a [^>]*?)\s?href="[^"]*"/g, '$1')

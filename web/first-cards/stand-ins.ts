@@ -11,6 +11,8 @@ export const askService = () => {
 }
 
 export const mount = () => undefined
+export const unmount = () => undefined
+export const replacePage = () => undefined
 
 let currentSettings: Settings | undefined
 

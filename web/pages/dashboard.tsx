@@ -8,6 +8,7 @@ import { type LoadedAccount, useAccount } from '../dashboard/account.js'
 import { DataPanel, DeletePanel } from '../dashboard/data.js'
 import { ApplicationsPanel, EventsPanel, SessionsPanel, TrustedDevicesPanel } from '../dashboard/devices.js'
 import { EmailPanel } from '../dashboard/email.js'
+import { AccountFrame } from '../dashboard/frame.js'
 import { type DashboardActions, DashboardActionsContext, Loaded, NotLoaded } from '../dashboard/panels.js'
 import { PasskeysPanel } from '../dashboard/passkeys.js'
 import { PasswordPanel } from '../dashboard/password.js'
@@ -47,9 +48,10 @@ const Dashboard = () => {
   if (!loaded && refusal) return <NotLoaded refusal={refusal} onTryAgain={reload} />
   return (
     <DashboardActionsContext.Provider value={actions}>
-      {loaded ? <Account {...loaded} /> : <span class="spinner" aria-hidden="true" />}
+      <PageTitle account={loaded?.account} />
+      {loaded ? <Account {...loaded} /> : <AccountFrame />}
       {/* Both texts use one region, so that a screen reader already knows it when the account is loaded. */}
-      <Announced class={loaded ? 'visually-hidden' : 'loading'} text={loaded ? words.loaded : words.loading} />
+      <Announced class="visually-hidden" text={loaded ? words.loaded : words.loading} />
       {stepUp && loaded && (
         <StepUpDialog {...stepUp} username={loaded.account.username} onSignedOut={() => leave('session_ended')} />
       )}
@@ -60,11 +62,9 @@ const Dashboard = () => {
 
 const Account = (loaded: LoadedAccount) => {
   const replacement = useAppReplacement()
-  const { mailIsOff } = useSettings()
   return (
     <>
-      <PageTitle account={loaded.account} />
-      {(mailIsOff || loaded.account.emailClaimed) && <RecentSecurity userId={loaded.account.id} />}
+      <RecentSecurity userId={loaded.account.id} events={loaded.securityEvents} />
       <Start applications={loaded.usableApplications ?? []} />
       <ToDoLine account={loaded.account} factors={loaded.factors} />
       {queryValue('setup') === 'done' && (

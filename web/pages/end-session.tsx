@@ -77,36 +77,47 @@ const Question = ({ answer, onConfirm, onStay }: QuestionProps) => {
   )
 }
 
-const BackToApplication = ({ application }: EndSession) => {
+type NextProps = { answer: EndSession; elsewhere: { href: string; text: string } }
+
+/** Back to the application; without one, the button leads where the link below would. */
+const Next = ({ answer: { application }, elsewhere }: NextProps) => {
   const words = useWords('end-session')
-  if (!application) return null
-  return (
-    <a class="button" href={application.home}>
+  return application ? (
+    <a class="button primary" href={application.home}>
       {fill(words.backTo, { name: application.name })}
+    </a>
+  ) : (
+    <a class="button primary" href={elsewhere.href}>
+      {elsewhere.text}
     </a>
   )
 }
 
+const linkBelow = ({ application }: EndSession, { href, text }: NextProps['elsewhere']) =>
+  application && <a href={href}>{text}</a>
+
 const Ended = (answer: EndSession) => {
   const words = useWords('end-session')
   const { problem } = answer
+  const elsewhere = { href: '/login', text: useWords('common').backToLogin }
   return (
-    <Card footer={<a href="/login">{useWords('common').backToLogin}</a>}>
+    <Card footer={linkBelow(answer, elsewhere)}>
       <Heading text={words.doneHeading} focused />
       <Notice kind="success">{words.done}</Notice>
       {problem && <Notice kind="error">{words.problems[problem]}</Notice>}
-      <BackToApplication {...answer} />
+      <Next answer={answer} elsewhere={elsewhere} />
     </Card>
   )
 }
 
 const Stayed = (answer: EndSession) => {
   const words = useWords('end-session')
+  const elsewhere = { href: '/api/auth/account-page', text: useWords('step-up').toAccount }
   return (
-    <Card footer={<a href="/api/auth/account-page">{useWords('step-up').toAccount}</a>}>
+    <Card footer={linkBelow(answer, elsewhere)}>
       <Heading text={words.stayedHeading} focused />
       <Notice kind="success">{words.stayed}</Notice>
-      <BackToApplication {...answer} />
+      <Next answer={answer} elsewhere={elsewhere} />
     </Card>
   )
 }

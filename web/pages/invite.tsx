@@ -184,13 +184,17 @@ const SignInLink = ({ returnTo = returnToInAddress() }: { returnTo?: string | un
 const NoInvitation = ({ isDead = false, wasShown = false }: { isDead?: boolean; wasShown?: boolean }) => {
   const words = useWords('invite')
   const { invalid_invitation: noLongerWorks } = useWords('refusals')
+  const { signIn } = useWords('register')
   const { mailIsOff } = useSettings()
   return (
-    <Card footer={<SignInLink />}>
+    <Card>
       <Heading text={words.title} focused={wasShown} />
       <Notice kind={isDead ? 'error' : 'info'} after={isDead && <HelpLink />}>
         {isDead ? noLongerWorks : mailIsOff ? words.printedLink : words.noLink}
       </Notice>
+      <a class="button primary" href={withReturnTo('/login', returnToInAddress())}>
+        {signIn}
+      </a>
     </Card>
   )
 }

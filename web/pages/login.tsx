@@ -23,7 +23,7 @@ import { forgetTyped, keepTypedLogin, loginTypedBefore } from '../browser/storag
 import { Button } from '../components/button.js'
 import { Card, LoadingCard } from '../components/card.js'
 import { Field } from '../components/field.js'
-import { Form, type Values } from '../components/form.js'
+import { Form, type Problems, type Values } from '../components/form.js'
 import { ContinuesTo, nameOfApplicationIn } from '../components/from-application.js'
 import { HelpLink, Notice } from '../components/notice.js'
 import { ProviderButtons } from '../components/providers.js'
@@ -76,16 +76,24 @@ export const Login = () => {
 const AllWays = ({ returnTo, onEntered, onStage }: Omit<MailLoginProps, 'stage'>) => {
   const words = useWords('login')
   const common = useWords('common')
-  const { registration, mailSignIn } = useSettings()
+  const { registration, mailSignIn, mailIsOff } = useSettings()
   const namedProvider = useNamedProvider()
   const problemsOf = useProblems({ invalid_credentials: 'password' })
   const withOtherWays = useWithOtherWays()
+  const confirms = registration !== 'closed' && !mailIsOff
+
+  /** The same for everyone, so it tells nothing of the account. */
+  const withConfirmFirst = ({ fields, ...problems }: Problems): Problems => ({
+    ...problems,
+    fields: { ...fields, password: [...(fields?.password ?? []), ...(confirms ? [words.confirmFirst] : [])] },
+  })
 
   const submit = async ({ username = '', password = '' }: Values) => {
     const answer = await client.login({ username: username.trim(), password })
     if (!answer.refused) return onEntered(answer.value)
     const problems = problemsOf(answer)
     if (answer.refused === 'too_many_logins') return withOtherWays(problems, { offersMail: true })
+    if (answer.refused === 'invalid_credentials') return withConfirmFirst(problems)
     if (answer.refused !== 'email_not_confirmed') return problems
     storeReturnTo(returnTo)
     storeEmail(username.includes('@') ? username.trim() : undefined)

@@ -11,6 +11,7 @@ import {
   withReturnTo,
 } from '../browser/navigation.js'
 import { forgetTyped } from '../browser/storage.js'
+import { Button, staysBusy } from '../components/button.js'
 import { Card, LoadingCard, MessageCard, WayOut } from '../components/card.js'
 import { HiddenUsername } from '../components/field.js'
 import { Form, type Values } from '../components/form.js'
@@ -53,28 +54,39 @@ const AskForNewLink = ({ isDead = false, wasShown = false }: { isDead?: boolean;
   )
 }
 
-/** Shown after the change, if the application waits in another browser. */
-const ChangedElsewhere = ({ application }: { application: NamedApplication }) => {
+type Changed = {
+  answered: SignedIn | SecondFactorNeeded | undefined
+  applicationElsewhere: NamedApplication | undefined
+}
+
+/** `applicationElsewhere`: the application waits in another browser. */
+const PasswordChanged = ({ answered, applicationElsewhere }: Changed) => {
   const words = useWords('reset-password')
   const { backToLogin } = useWords('common')
   return (
-    <Card footer={<a href="/login">{backToLogin}</a>}>
+    <Card footer={applicationElsewhere && <a href="/login">{backToLogin}</a>}>
       <Heading text={words.changedHeading} focused />
       <Notice kind="success">{words.changed}</Notice>
-      <GoBack application={application} />
+      {!applicationElsewhere && <ContinuesTo returnTo={storedReturnTo()} />}
+      {applicationElsewhere ? (
+        <GoBack application={applicationElsewhere} />
+      ) : (
+        <Button look="primary" onPress={() => leave(answered)}>
+          {words.goOn}
+        </Button>
+      )}
     </Card>
   )
 }
 
 /** Goes to the page that the visitor wanted, to the next step of the sign-in, or to the login page if the service began no sign-in. */
-const leave = (answered: SignedIn | SecondFactorNeeded | undefined) => {
+const leave = (answered: Changed['answered']) => {
   const returnTo = storedReturnTo()
   storeReturnTo(undefined)
-  forgetToken()
-  forgetTyped()
   if (answered === undefined) location.replace(withReturnTo('/login?notice=password_reset', returnTo))
   else if ('next' in answered) location.replace(withReturnTo('/second-factor', returnTo))
   else redirectAfterSignIn(returnTo)
+  return staysBusy
 }
 
 /** Tells a visitor who is signed in as another user that the reset signs this browser in as the user of the link. */
@@ -95,6 +107,7 @@ const ByLink = ({ token }: { token: string }) => {
   const passwordWords = useWords('password')
   const problemsOf = useNewPasswordProblems('password')
   const { found, refusal, ending, endWith } = useMailedLink(() => client.checkReset({ token }))
+  const [changed, setChanged] = useState<Changed>()
   const isChecked = found !== undefined || refusal !== undefined
   const applicationElsewhere = nameOfApplicationIn(storedReturnTo()) === undefined ? found?.application : undefined
 
@@ -106,15 +119,15 @@ const ByLink = ({ token }: { token: string }) => {
       endWith('dead')
       return undefined
     }
-    if (applicationElsewhere) {
-      endWith('done')
-      return undefined
+    if (!applicationElsewhere) {
+      forgetToken()
+      forgetTyped()
     }
-    leave(answer.value)
+    setChanged({ answered: answer.value, applicationElsewhere })
     return undefined
   }
 
-  if (ending === 'done' && applicationElsewhere) return <ChangedElsewhere application={applicationElsewhere} />
+  if (changed) return <PasswordChanged {...changed} />
   if (ending) return <AskForNewLink isDead wasShown={isChecked} />
   if (!isChecked) return <LoadingCard />
   return (

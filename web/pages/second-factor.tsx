@@ -99,8 +99,6 @@ const ByCode = ({ waiting, returnTo, onAnswered, endIfExpired }: SignInStepProps
       <ContinuesTo returnTo={returnTo} />
       {/* Each kind of code has a form of its own, so that a message about one is not shown for the other. */}
       <Form key={String(byRecoveryCode)} submitLabel={words.submit} onSubmit={submit}>
-        {/* The box comes before the code, because the form is sent as soon as the code is complete. */}
-        {waiting.trustedFor !== null && !byRecoveryCode && <TrustDevice seconds={waiting.trustedFor} />}
         {byRecoveryCode ? (
           <Field name="code" label={words.recoveryCode} autoComplete="off" maxLength={64} code focused="chosen" />
         ) : (
@@ -110,8 +108,11 @@ const ByCode = ({ waiting, returnTo, onAnswered, endIfExpired }: SignInStepProps
             // The field is long enough for a recovery code, which works here, too.
             maxLength={64}
             focused={byRecoveryCode === undefined ? true : 'chosen'}
+            // Whoever reads on to the box below has time to tick it.
+            sendsByItself={waiting.trustedFor === null}
           />
         )}
+        {waiting.trustedFor !== null && !byRecoveryCode && <TrustDevice seconds={waiting.trustedFor} />}
       </Form>
       {waiting.methods.includes('passkey') && <ByPasskey onAnswered={onAnswered} />}
       {waiting.methods.includes('recovery_code') && (

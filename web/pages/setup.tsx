@@ -94,8 +94,8 @@ const FirstAccount = ({ token, onMade, onEnd }: AccountProps) => {
       <Heading text={words.heading} />
       <p class="lead">{words.lead}</p>
       <Form submitLabel={words.submit} check={check} onSubmit={submit}>
+        <AddressField label={emailLabel} focused />
         {asksUsername && <Field {...usernameField} />}
-        <AddressField label={emailLabel} focused={!asksUsername} />
         <Field
           name="name"
           label={nameLabel}

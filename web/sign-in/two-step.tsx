@@ -181,8 +181,12 @@ const OnOtherDevice = ({ totp }: SecretProps) => {
       <p class="panel-lead">
         {words.scan} {words.apps}
       </p>
-      <Picture totp={totp} />
-      <Key totp={totp} />
+      <div class="app-key">
+        <Picture totp={totp} />
+        <div>
+          <Key totp={totp} />
+        </div>
+      </div>
     </>
   )
 }

@@ -46,6 +46,7 @@ export const de: Words = {
     notSignedOut: 'Sie konnten nicht abgemeldet werden.',
     developmentMailbox: 'Entwicklungs-Postfach',
     required: 'Bitte füllen Sie dieses Feld aus.',
+    requiredNamed: '{label} fehlt.',
     wholeCode: 'Bitte geben Sie den ganzen Code ein.',
     tryAgainIn: refusalWords.tryAgainIn,
     tryAgainInAbout: 'Bitte versuchen Sie es in etwa {time} noch einmal.',
@@ -278,6 +279,7 @@ export const de: Words = {
   login: {
     title: 'Anmelden',
     heading: 'Willkommen zurück',
+    confirmFirst: 'Gerade erst registriert? Öffnen Sie zuerst den Link in unserer E-Mail.',
     submit: 'Anmelden',
     keepAccount: 'Beim angemeldeten Konto bleiben',
     byMail: 'Mit E-Mail-Code anmelden',
@@ -529,6 +531,7 @@ export const de: Words = {
     outerSpace: 'Dieses Passwort beginnt oder endet mit einem Leerzeichen. Es gehört zum Passwort.',
     unchecked: 'Die Stärke konnte nicht geprüft werden.',
     scores: { 0: 'Sehr schwach', 1: 'Schwach', 2: 'Noch zu schwach', 3: 'Gut', 4: 'Stark' },
+    rulesLine: 'Mindestens 8 Zeichen, mit einem Klein- und einem Großbuchstaben, einer Ziffer und einem Sonderzeichen.',
     rulesTitle: 'Anforderungen an Ihr Passwort:',
     met: 'erfüllt',
     unmet: 'fehlt noch',
@@ -618,6 +621,7 @@ export const de: Words = {
     newerMail: 'Wenn Sie mehrere angefordert haben, funktioniert nur der Link in der neuesten E-Mail.',
     changedHeading: 'Passwort geändert',
     changed: 'Ihr Passwort wurde geändert.',
+    goOn: 'Weiter',
     askAgain: 'Neuen Link anfordern',
   },
   'confirm-email': {

@@ -51,6 +51,7 @@ export const en = {
     notSignedOut: 'You could not be signed out.',
     developmentMailbox: 'Development mailbox',
     required: 'Please fill in this field.',
+    requiredNamed: '{label} is missing.',
     wholeCode: 'Please enter the whole code.',
     tryAgainIn: refusalWords.tryAgainIn,
     tryAgainInAbout: 'Please try again in about {time}.',
@@ -275,6 +276,7 @@ export const en = {
   login: {
     title: 'Sign in',
     heading: 'Welcome back',
+    confirmFirst: 'Registered just now? First open the link in our email.',
     submit: 'Sign in',
     keepAccount: 'Keep the account that is signed in',
     byMail: 'Sign in with an email code',
@@ -511,6 +513,7 @@ export const en = {
     outerSpace: 'This password begins or ends with a space. The space is a part of it.',
     unchecked: 'The strength could not be checked.',
     scores: { 0: 'Very weak', 1: 'Weak', 2: 'Not strong enough', 3: 'Good', 4: 'Strong' },
+    rulesLine: 'At least 8 characters, with a lowercase and an uppercase letter, a number and a special character.',
     rulesTitle: 'Your password needs:',
     met: 'done',
     unmet: 'still missing',
@@ -564,6 +567,7 @@ export const en = {
     newerMail: 'If you asked for several, only the link in the newest email works.',
     changedHeading: 'Password changed',
     changed: 'Your password was changed.',
+    goOn: 'Continue',
     askAgain: 'Ask for a new link',
   },
   'confirm-email': {

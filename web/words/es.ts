@@ -43,6 +43,7 @@ export const es: Words = {
     notSignedOut: 'No se pudo cerrar la sesión.',
     developmentMailbox: 'Buzón de desarrollo',
     required: 'Rellena este campo.',
+    requiredNamed: 'Falta: {label}.',
     wholeCode: 'Escribe el código completo.',
     tryAgainIn: refusalWords.tryAgainIn,
     tryAgainInAbout: 'Inténtalo de nuevo dentro de {time} aproximadamente.',
@@ -264,6 +265,7 @@ export const es: Words = {
   login: {
     title: 'Iniciar sesión',
     heading: 'Te damos la bienvenida',
+    confirmFirst: '¿Acabas de registrarte? Abre primero el enlace de nuestro correo.',
     submit: 'Iniciar sesión',
     keepAccount: 'Seguir con la cuenta que tiene la sesión iniciada',
     byMail: 'Iniciar sesión con un código por correo',
@@ -507,6 +509,7 @@ export const es: Words = {
     outerSpace: 'Esta contraseña empieza o termina con un espacio. El espacio forma parte de ella.',
     unchecked: 'No se pudo comprobar la seguridad.',
     scores: { 0: 'Muy débil', 1: 'Débil', 2: 'Aún insuficiente', 3: 'Buena', 4: 'Fuerte' },
+    rulesLine: 'Al menos 8 caracteres, con una minúscula, una mayúscula, un número y un carácter especial.',
     rulesTitle: 'Tu contraseña necesita:',
     met: 'cumplido',
     unmet: 'falta',
@@ -592,6 +595,7 @@ export const es: Words = {
     newerMail: 'Si pediste varios, solo funciona el enlace del último correo.',
     changedHeading: 'Contraseña cambiada',
     changed: 'Tu contraseña se cambió.',
+    goOn: 'Continuar',
     askAgain: 'Pedir un enlace nuevo',
   },
   'confirm-email': {

@@ -43,6 +43,7 @@ export const fr: Words = {
     notSignedOut: 'La déconnexion n’a pas abouti.',
     developmentMailbox: 'Boîte mail de développement',
     required: 'Veuillez remplir ce champ.',
+    requiredNamed: '{label}\u00a0: à remplir.',
     wholeCode: 'Veuillez saisir le code entier.',
     tryAgainIn: refusalWords.tryAgainIn,
     tryAgainInAbout: 'Veuillez réessayer dans environ {time}.',
@@ -271,6 +272,7 @@ export const fr: Words = {
   login: {
     title: 'Connexion',
     heading: 'Bon retour parmi nous',
+    confirmFirst: 'Vous venez de vous inscrire\u00a0? Ouvrez d’abord le lien de notre e-mail.',
     submit: 'Se connecter',
     keepAccount: 'Garder le compte connecté',
     byMail: 'Se connecter avec un code par e-mail',
@@ -519,6 +521,7 @@ export const fr: Words = {
     outerSpace: 'Ce mot de passe commence ou se termine par une espace. Elle en fait partie.',
     unchecked: 'La robustesse n’a pas pu être vérifiée.',
     scores: { 0: 'Très faible', 1: 'Faible', 2: 'Encore trop faible', 3: 'Bonne', 4: 'Excellente' },
+    rulesLine: 'Au moins 8 caractères, avec une minuscule, une majuscule, un chiffre et un caractère spécial.',
     rulesTitle: 'Critères du mot de passe :',
     met: 'critère rempli',
     unmet: 'critère non rempli',
@@ -606,6 +609,7 @@ export const fr: Words = {
     newerMail: 'Si vous en avez demandé plusieurs, seul le lien de l’e-mail le plus récent fonctionne.',
     changedHeading: 'Mot de passe modifié',
     changed: 'Votre mot de passe a été modifié.',
+    goOn: 'Continuer',
     askAgain: 'Demander un nouveau lien',
   },
   'confirm-email': {

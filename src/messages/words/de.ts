@@ -100,24 +100,24 @@ export const de: MailWords = {
       advice:
         'Wählen Sie ein neues Passwort, um sich wieder anzumelden. Verwenden Sie das alte auch auf anderen Websites nicht mehr.',
     }),
-    'step-up-code': ({ productName, username, validFor }) => ({
-      subject: `Ihr Code für ${productName}`,
+    'step-up-code': ({ productName, code, username, validFor }) => ({
+      subject: `Ihr Code für ${productName}: ${code}`,
       opening: `Ihr Konto ${username} bei ${productName} fragt noch einmal nach, ob Sie es sind. Geben Sie diesen Code auf der Seite ein, die danach fragt:`,
       closing: `Der Code ist ${validFor} gültig. Geben Sie ihn an niemanden weiter. Wenn keine Seite danach fragt, benutzt vielleicht jemand anderes Ihr Konto: Melden Sie sich an, und melden Sie alle anderen Geräte ab.`,
     }),
-    'enrolment-code': ({ productName, username, validFor }) => ({
-      subject: `Ihr Code für ${productName}`,
+    'enrolment-code': ({ productName, code, username, validFor }) => ({
+      subject: `Ihr Code für ${productName}: ${code}`,
       opening: `Sie melden sich gerade als ${username} bei ${productName} an. Für dieses Konto muss noch ein zweiter Schritt eingerichtet werden. Geben Sie diesen Code auf der Seite ein, die danach fragt:`,
       closing: `Der Code ist ${validFor} gültig. Geben Sie ihn an niemanden weiter. Wenn Sie sich gerade nicht anmelden, kennt vielleicht jemand anderes Ihr Passwort. Wählen Sie dann sofort ein neues:`,
     }),
-    'mail-sign-in': ({ productName, username, validFor }) => ({
-      subject: `Ihr Code zum Anmelden bei ${productName}`,
+    'mail-sign-in': ({ productName, code, username, validFor }) => ({
+      subject: `Ihr Code zum Anmelden bei ${productName}: ${code}`,
       opening: `Geben Sie diesen Code in dem Fenster ein, in dem Sie sich als ${username} bei ${productName} anmelden:`,
       linkLead: 'Oder öffnen Sie diesen Link, im selben Browser:',
       closing: `Beide funktionieren einmal, ${validFor} lang, und nur in dem Browser, der sie angefordert hat. Niemand wird Sie nach diesem Code fragen, auch wir nicht: Geben Sie ihn nicht weiter. Wenn Sie sich gerade nicht anmelden, können Sie diese E-Mail ignorieren.`,
     }),
-    'mail-sign-up': ({ productName, validFor }) => ({
-      subject: `Ihr Code für ${productName}`,
+    'mail-sign-up': ({ productName, code, validFor }) => ({
+      subject: `Ihr Code für ${productName}: ${code}`,
       opening: `Mit dieser Adresse gibt es bei ${productName} noch kein Konto. Um eines anzulegen, geben Sie diesen Code in dem Fenster ein, in dem Sie begonnen haben:`,
       linkLead: 'Oder öffnen Sie diesen Link, im selben Browser:',
       closing: `Beide funktionieren einmal, ${validFor} lang, und nur in dem Browser, der sie angefordert hat. Niemand wird Sie nach diesem Code fragen, auch wir nicht: Geben Sie ihn nicht weiter. Wenn Sie das nicht angefordert haben, können Sie diese E-Mail ignorieren. Es wird kein Konto angelegt.`,

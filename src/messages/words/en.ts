@@ -93,24 +93,24 @@ export const en: MailWords = {
       happened: `An administrator has made the password of your account ${username} at ${productName} unusable, because others may know it. All devices were signed out.`,
       advice: 'Choose a new password to sign in again. Do not use the old one at other sites either.',
     }),
-    'step-up-code': ({ productName, username, validFor }) => ({
-      subject: `Your code for ${productName}`,
+    'step-up-code': ({ productName, code, username, validFor }) => ({
+      subject: `Your code for ${productName}: ${code}`,
       opening: `Your account ${username} at ${productName} asks once more whether it is you. Enter this code on the page that asks for it:`,
       closing: `The code works for ${validFor}. Do not give it to anyone. If no page asks you for it, someone else may be using your account: sign in and sign out all other devices.`,
     }),
-    'enrolment-code': ({ productName, username, validFor }) => ({
-      subject: `Your code for ${productName}`,
+    'enrolment-code': ({ productName, code, username, validFor }) => ({
+      subject: `Your code for ${productName}: ${code}`,
       opening: `You are signing in to ${productName} as ${username}, and a second step has to be set up for this account. Enter this code on the page that asks for it:`,
       closing: `The code works for ${validFor}. Do not give it to anyone. If you are not signing in, someone else may know your password. Choose a new one now:`,
     }),
-    'mail-sign-in': ({ productName, username, validFor }) => ({
-      subject: `Your code to sign in to ${productName}`,
+    'mail-sign-in': ({ productName, code, username, validFor }) => ({
+      subject: `Your code to sign in to ${productName}: ${code}`,
       opening: `Enter this code in the window where you are signing in to ${productName} as ${username}:`,
       linkLead: 'Or open this link, in the same browser:',
       closing: `Both work once, for ${validFor}, and only in the browser that asked for them. No one will ever ask you for this code, not even us: do not give it to anyone. If you are not signing in, you can ignore this email.`,
     }),
-    'mail-sign-up': ({ productName, validFor }) => ({
-      subject: `Your code for ${productName}`,
+    'mail-sign-up': ({ productName, code, validFor }) => ({
+      subject: `Your code for ${productName}: ${code}`,
       opening: `This address has no account at ${productName} yet. To create one, enter this code in the window where you started:`,
       linkLead: 'Or open this link, in the same browser:',
       closing: `Both work once, for ${validFor}, and only in the browser that asked for them. No one will ever ask you for this code, not even us: do not give it to anyone. If you did not ask for this, you can ignore this email. No account will be created.`,

@@ -98,24 +98,24 @@ export const es: MailWords = {
       happened: `Un administrador ha anulado la contraseña de tu cuenta ${username} en ${productName}, porque otras personas podrían conocerla. Se cerró la sesión en todos los dispositivos.`,
       advice: 'Elige una contraseña nueva para volver a iniciar sesión. No uses la anterior tampoco en otros sitios.',
     }),
-    'step-up-code': ({ productName, username, validFor }) => ({
-      subject: `Tu código para ${productName}`,
+    'step-up-code': ({ productName, code, username, validFor }) => ({
+      subject: `Tu código para ${productName}: ${code}`,
       opening: `Tu cuenta ${username} en ${productName} pregunta una vez más si eres tú. Escribe este código en la página que lo pide:`,
       closing: `El código sirve durante ${validFor}. No se lo des a nadie. Si ninguna página te lo pide, quizá otra persona esté usando tu cuenta: inicia sesión y cierra la sesión en todos los demás dispositivos.`,
     }),
-    'enrolment-code': ({ productName, username, validFor }) => ({
-      subject: `Tu código para ${productName}`,
+    'enrolment-code': ({ productName, code, username, validFor }) => ({
+      subject: `Tu código para ${productName}: ${code}`,
       opening: `Estás iniciando sesión en ${productName} como ${username}, y hay que configurar un segundo paso para esta cuenta. Escribe este código en la página que lo pide:`,
       closing: `El código sirve durante ${validFor}. No se lo des a nadie. Si no estás iniciando sesión, quizá otra persona conozca tu contraseña. Elige ahora una nueva:`,
     }),
-    'mail-sign-in': ({ productName, username, validFor }) => ({
-      subject: `Tu código para iniciar sesión en ${productName}`,
+    'mail-sign-in': ({ productName, code, username, validFor }) => ({
+      subject: `Tu código para iniciar sesión en ${productName}: ${code}`,
       opening: `Escribe este código en la ventana en la que inicias sesión en ${productName} como ${username}:`,
       linkLead: 'O abre este enlace, en el mismo navegador:',
       closing: `Ambos sirven una vez, durante ${validFor}, y solo en el navegador que los pidió. Nadie te pedirá nunca este código, ni siquiera nosotros: no se lo des a nadie. Si no estás iniciando sesión, puedes ignorar este correo.`,
     }),
-    'mail-sign-up': ({ productName, validFor }) => ({
-      subject: `Tu código para ${productName}`,
+    'mail-sign-up': ({ productName, code, validFor }) => ({
+      subject: `Tu código para ${productName}: ${code}`,
       opening: `Esta dirección todavía no tiene una cuenta en ${productName}. Para crearla, escribe este código en la ventana en la que empezaste:`,
       linkLead: 'O abre este enlace, en el mismo navegador:',
       closing: `Ambos sirven una vez, durante ${validFor}, y solo en el navegador que los pidió. Nadie te pedirá nunca este código, ni siquiera nosotros: no se lo des a nadie. Si no lo pediste, puedes ignorar este correo. No se creará ninguna cuenta.`,

@@ -99,24 +99,24 @@ export const fr: MailWords = {
       advice:
         'Choisissez un nouveau mot de passe pour vous reconnecter. N’utilisez plus l’ancien, y compris sur d’autres sites.',
     }),
-    'step-up-code': ({ productName, username, validFor }) => ({
-      subject: `Votre code pour ${productName}`,
+    'step-up-code': ({ productName, code, username, validFor }) => ({
+      subject: `Votre code pour ${productName} : ${code}`,
       opening: `Votre compte ${username} sur ${productName} vous demande de confirmer encore une fois que c’est bien vous. Saisissez ce code sur la page qui le demande :`,
       closing: `Ce code reste valable ${validFor}. Ne le donnez à personne. Si aucune page ne vous le demande, quelqu’un d’autre utilise peut-être votre compte : connectez-vous et déconnectez tous les autres appareils.`,
     }),
-    'enrolment-code': ({ productName, username, validFor }) => ({
-      subject: `Votre code pour ${productName}`,
+    'enrolment-code': ({ productName, code, username, validFor }) => ({
+      subject: `Votre code pour ${productName} : ${code}`,
       opening: `Vous êtes en train de vous connecter à ${productName} en tant que ${username}, et une deuxième étape doit être configurée pour ce compte. Saisissez ce code sur la page qui le demande :`,
       closing: `Ce code reste valable ${validFor}. Ne le donnez à personne. Si vous n’êtes pas en train de vous connecter, quelqu’un d’autre connaît peut-être votre mot de passe. Choisissez-en un nouveau dès maintenant :`,
     }),
-    'mail-sign-in': ({ productName, username, validFor }) => ({
-      subject: `Votre code de connexion à ${productName}`,
+    'mail-sign-in': ({ productName, code, username, validFor }) => ({
+      subject: `Votre code de connexion à ${productName} : ${code}`,
       opening: `Saisissez ce code dans la fenêtre où vous vous connectez à ${productName} en tant que ${username} :`,
       linkLead: 'Ou ouvrez ce lien, dans le même navigateur :',
       closing: `Les deux fonctionnent une seule fois, pendant ${validFor}, et seulement dans le navigateur qui les a demandés. Personne ne vous demandera jamais ce code, pas même nous : ne le donnez à personne. Si vous n’êtes pas en train de vous connecter, vous pouvez ignorer cet e-mail.`,
     }),
-    'mail-sign-up': ({ productName, validFor }) => ({
-      subject: `Votre code pour ${productName}`,
+    'mail-sign-up': ({ productName, code, validFor }) => ({
+      subject: `Votre code pour ${productName} : ${code}`,
       opening: `Cette adresse n’a pas encore de compte sur ${productName}. Pour en créer un, saisissez ce code dans la fenêtre où vous avez commencé :`,
       linkLead: 'Ou ouvrez ce lien, dans le même navigateur :',
       closing: `Les deux fonctionnent une seule fois, pendant ${validFor}, et seulement dans le navigateur qui les a demandés. Personne ne vous demandera jamais ce code, pas même nous : ne le donnez à personne. Si cette demande ne vient pas de vous, vous pouvez ignorer cet e-mail. Aucun compte ne sera créé.`,

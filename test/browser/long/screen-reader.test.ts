@@ -50,11 +50,11 @@ it('tells a user who sees nothing what is missing, what was saved, and what a bu
   expect(arrived).not.toContain('invalid entry')
 
   await goTo('/register')
-  const empty = ['Email', 'Choose a password'].map((label) => `${label}. Please fill in this field.`)
+  const empty = ['Email', 'Choose a password'].map((label) => `${label} is missing.`)
   const refused = await hear(['Username entry required', ...empty], () => press('Create account'))
   // The error of the first field is read with the field, and not a second time.
-  expect(refused).not.toContain('Username. Please fill in this field.')
-  expect(refused).toMatch(/Username entry required.*Please fill in this field/)
+  expect(refused).not.toContain('Username is missing.')
+  expect(refused).toMatch(/Username entry required.*Username is missing/)
   await fill('username', 'grace')
   await fill('email', 'grace@example.com')
   await fill('password', 'password')
