@@ -110,8 +110,7 @@ type DailyCount = { day: string; signIns: number; failures: number; newUsers: nu
 
 const startOfDay = (moment: Date) => new Date(Math.floor(moment.getTime() / days) * days)
 const nameOf = (day: Date) => day.toISOString().slice(0, 10)
-const daysFrom = (first: Date, count: number) =>
-  Array.from({ length: count }, (_, index) => later(first, index * days))
+const daysFrom = (first: Date, count: number) => Array.from({ length: count }, (_, index) => later(first, index * days))
 
 const sumOf = (counts: readonly DailyCount[]) => ({
   signIns: counts.reduce((sum, { signIns }) => sum + signIns, 0),

@@ -282,9 +282,7 @@ const prefixes: Record<Exclude<SearchedKey, 'created'>, string> = {
 
 /** Whether a key begins with the text, in the order of bytes. U+10FFFF is the highest character. */
 const hasPrefix = (key: SearchedKey) =>
-  key === 'created'
-    ? 'true'
-    : `(${keys[key]} >= ${prefixes[key]} and ${keys[key]} < ${prefixes[key]} || U&'\\+10FFFF')`
+  key === 'created' ? 'true' : `(${keys[key]} >= ${prefixes[key]} and ${keys[key]} < ${prefixes[key]} || U&'\\+10FFFF')`
 
 /**
  * A part of the users in the order of a key, after the user with `afterKey` and `afterId`. `text`: the searched text; for usernames and

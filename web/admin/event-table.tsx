@@ -7,6 +7,7 @@ import { useSettings, useWords } from '../hooks/settings.js'
 import { dateWithSecondsAndZone } from '../words/dates.js'
 import { commandLineIp, isWarning, useEventTitle } from '../words/event-titles.js'
 import { fill } from '../words/format.js'
+import { fragmentOf } from './place.js'
 import { Empty, Paged, role, UserLink, useFocusOnReturn } from './table.js'
 import { type Fact, Facts } from './user-facts.js'
 
@@ -36,7 +37,7 @@ const Days = ({ events, hasUsers }: { events: readonly AdminEvent[]; hasUsers: b
   const [openId, setOpenId] = useState<string>()
   const table = useFocusOnReturn()
   const heads = [columns.event, ...(hasUsers ? [columns.user] : []), columns.place, columns.actor, columns.time]
-  const days = Object.entries(Object.groupBy(events, ({ createdAt }) => dayOf(createdAt, locale)))
+  const days = byDay(events, locale)
   return (
     <table ref={table} class="table events" {...role.table}>
       <caption class="visually-hidden">{eventList.caption}</caption>
@@ -49,7 +50,7 @@ const Days = ({ events, hasUsers }: { events: readonly AdminEvent[]; hasUsers: b
           ))}
         </tr>
       </thead>
-      {days.map(([day, ofDay = []]) => (
+      {[...days].map(([day, ofDay]) => (
         <tbody key={day} {...role.rowgroup}>
           <tr class="day" {...role.row}>
             <th colSpan={heads.length} scope="rowgroup" {...role.rowheader}>
@@ -71,8 +72,15 @@ const Days = ({ events, hasUsers }: { events: readonly AdminEvent[]; hasUsers: b
   )
 }
 
-const dayOf = (moment: string, locale: string) =>
-  new Intl.DateTimeFormat(locale, { dateStyle: 'full' }).format(new Date(moment))
+const byDay = (events: readonly AdminEvent[], locale: string) => {
+  const format = new Intl.DateTimeFormat(locale, { dateStyle: 'full' })
+  const days = new Map<string, AdminEvent[]>()
+  for (const event of events) {
+    const day = format.format(new Date(event.createdAt))
+    days.set(day, [...(days.get(day) ?? []), event])
+  }
+  return days
+}
 
 const timeOf = (moment: string, locale: string) =>
   new Intl.DateTimeFormat(locale, { timeStyle: 'medium' }).format(new Date(moment))
@@ -196,12 +204,15 @@ const EventCell = ({ event, isOpen, onPress }: Pick<RowProps, 'event' | 'isOpen'
 const EventFacts = ({ event }: { event: AdminEvent }) => {
   const { eventList: words, columns } = useWords('admin')
   const { locale } = useSettings()
-  const { ip, userAgent, device, sessionId, requestId, kind, reason, createdAt, id } = event
+  const { event: ofEvent } = useWords('configuration')
+  const { ip, userAgent, device, sessionId, requestId, kind, reason, createdAt, id, details } = event
   const facts: Fact[] = [
     [columns.time, dateWithSecondsAndZone(createdAt, locale)],
     [words.code, <code key="code">{reason === null ? kind : `${kind}: ${reason}`}</code>],
     ...(ip === '' ? [] : [[columns.place, <OriginCell key="origin" event={event} />] satisfies Fact]),
-    ...(userAgent === '' ? [] : [[words.device, <span key="device" lang="en">{`${device} · ${userAgent}`}</span>] satisfies Fact]),
+    ...(userAgent === ''
+      ? []
+      : [[words.device, <span key="device" lang="en">{`${device} · ${userAgent}`}</span>] satisfies Fact]),
     ...(sessionId === null ? [] : [[words.session, <code key="session">{sessionId}</code>] satisfies Fact]),
     ...(requestId === null ? [] : [[words.request, <code key="request">{requestId}</code>] satisfies Fact]),
     [words.id, <code key="id">{id}</code>],
@@ -209,6 +220,7 @@ const EventFacts = ({ event }: { event: AdminEvent }) => {
   return (
     <div class="event-facts">
       <Facts facts={facts} />
+      {details && <a href={fragmentOf('events', id)}>{ofEvent.link}</a>}
     </div>
   )
 }

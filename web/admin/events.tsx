@@ -66,7 +66,12 @@ const Filter = ({ filter, onChange }: FilterProps) => {
     .map((kind) => ({ value: kind as string, label: titleOf({ kind, reason: '…' }) }))
     .sort((left, right) => left.label.localeCompare(right.label))
   const several = filter.kind.includes(',')
-    ? [{ value: filter.kind, label: kinds.flatMap(({ value, label }) => (filter.kind.split(',').includes(value) ? label : [])).join(', ') }]
+    ? [
+        {
+          value: filter.kind,
+          label: kinds.flatMap(({ value, label }) => (filter.kind.split(',').includes(value) ? label : [])).join(', '),
+        },
+      ]
     : []
   const topics = Object.keys(eventTopics).map((topic) => ({
     value: topic,

@@ -18,7 +18,10 @@ export const OverviewScreen = ({ query }: Place) => {
   const [range, setRange] = useState<Range>({ ...usualRange, ...query })
   const key = JSON.stringify(daysOf(range) ?? usualRange)
   const read = useRead(() => calls.overview(daysOf(range)), key)
-  useEffect(() => replaceQuery('overview', { ...query, ...range }), [key])
+  const choose = (chosen: Range) => {
+    setRange(chosen)
+    replaceQuery('overview', { ...query, ...chosen, ...(chosen.range === usualRange.range && { range: '' }) })
+  }
   return (
     <Screen title={words.overview}>
       <Loaded {...read}>
@@ -29,7 +32,7 @@ export const OverviewScreen = ({ query }: Place) => {
               <Attention attention={attention} />
             </Panel>
             <Panel title={words.plot.heading}>
-              <RangeChoice range={range} days={days} onChange={setRange} />
+              <RangeChoice range={range} days={days} onChange={choose} />
               <Plot days={days} before={before} />
             </Panel>
           </div>
@@ -197,7 +200,12 @@ const Change = ({ now, before, length }: { now: number; before: number | undefin
   const { locale } = useSettings()
   if (before === undefined) return <span class="plot-change">{words.noneBefore}</span>
   const share = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0, signDisplay: 'exceptZero' })
-  const change = before === 0 ? (now === 0 ? share.format(0) : `+${new Intl.NumberFormat(locale).format(now)}`) : share.format((now - before) / before)
+  const change =
+    before === 0
+      ? now === 0
+        ? share.format(0)
+        : `+${new Intl.NumberFormat(locale).format(now)}`
+      : share.format((now - before) / before)
   return <span class="plot-change">{fill(words.change, { change, count: `${length}` })}</span>
 }
 

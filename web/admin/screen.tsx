@@ -1,5 +1,5 @@
 import { type ComponentChildren, createContext } from 'preact'
-import { useContext, useEffect, useRef } from 'preact/hooks'
+import { useContext, useRef } from 'preact/hooks'
 import { type Answer, isTemporary, type Refusal } from '#client/client.js'
 import type { AdminSelf } from '#contract/admin/admin-bodies.js'
 import { TryAgain } from '../components/button.js'
@@ -71,12 +71,16 @@ export const Loaded = <Value,>({ value, refusal, reload, children }: LoadedProps
   return <>{value === undefined ? <Loading text={loading} /> : children(value)}</>
 }
 
+/** Scrolls the line of screens, and nothing else. */
+const bringIntoView = (link: HTMLAnchorElement | null) => {
+  const line = link?.closest('nav')
+  if (link && line) line.scrollLeft = link.offsetLeft - (line.clientWidth - link.offsetWidth) / 2
+}
+
 /** The search over everything, who is signed in, and below them the links to all screens in one line, which scrolls where it is narrow. */
 export const Frame = ({ screen }: { screen: ScreenName }) => {
   const words = useWords('admin')
   const { self, mayManage } = useAdmin()
-  const current = useRef<HTMLAnchorElement>(null)
-  useEffect(() => current.current?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [screen])
   return (
     <div class="frame">
       <div class="frame-self">
@@ -97,7 +101,7 @@ export const Frame = ({ screen }: { screen: ScreenName }) => {
           {screenNames.map((name) => (
             <li key={name}>
               <a
-                ref={name === screen ? current : undefined}
+                ref={name === screen ? bringIntoView : undefined}
                 href={fragmentOf(name)}
                 aria-current={name === screen ? 'page' : undefined}
               >
@@ -193,7 +197,11 @@ type PageOf<Item> = {
 }
 
 /** Loads the first page, and further ones until there are at least `minItems` items. */
-const loadPages = async <Item,>(ask: (after?: string) => Promise<Answer<PageOf<Item>>>, minItems: number) => {
+const loadPages = async <Item,>(
+  ask: (after?: string) => Promise<Answer<PageOf<Item>>>,
+  key: string,
+  minItems: number,
+) => {
   const first = await ask()
   if (first.refused) return first
   let { items, next } = first.value
@@ -204,20 +212,20 @@ const loadPages = async <Item,>(ask: (after?: string) => Promise<Answer<PageOf<I
     items = [...items, ...answer.value.items]
     next = answer.value.next
   }
-  return { value: { items, next, count } }
+  return { value: { key, items, next, count } }
 }
 
 /** Loads a long list page by page. */
 export const usePages = <Item,>(ask: (after?: string) => Promise<Answer<PageOf<Item>>>, key: string) => {
   const { leaveIfEnded, showError, earlierDeparture } = useAdmin()
   const sentenceOf = useRefusalSentence()
-  const shownCount = useRef({ key, items: earlierDeparture?.rows ?? 0 })
-  // As many items as the screen had before: among them is the one whose page the user comes back from.
-  const minItems = () => (shownCount.current.key === key ? shownCount.current.items : 0)
-  const { value, setValue, ...read } = useRead(() => loadPages(ask, minItems()), key)
-  useEffect(() => {
-    if (value) shownCount.current = { key, items: value.items.length }
-  }, [value])
+  const firstKey = useRef(key)
+  // As many items as are shown, or as the screen had before: among them is the one whose page the user comes back from.
+  const minItems = (): number => {
+    if (value?.key === key) return value.items.length
+    return key === firstKey.current ? (earlierDeparture?.rows ?? 0) : 0
+  }
+  const { value, setValue, ...read } = useRead(() => loadPages(ask, key, minItems()), key)
   const loadMore = async () => {
     if (!value?.next) return
     const answer = await ask(value.next)
@@ -229,7 +237,6 @@ export const usePages = <Item,>(ask: (after?: string) => Promise<Answer<PageOf<I
     // If the user has begun another search meanwhile, these items do not belong to it.
     setValue((shown) => (shown === value ? { ...value, items: [...value.items, ...items], next } : shown))
   }
-  const addNewer = (items: Item[]) =>
-    setValue((shown) => shown && { ...shown, items: [...items, ...shown.items] })
+  const addNewer = (items: Item[]) => setValue((shown) => shown && { ...shown, items: [...items, ...shown.items] })
   return { ...read, items: value?.items, next: value?.next ?? null, count: value?.count, loadMore, addNewer }
 }

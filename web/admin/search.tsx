@@ -1,4 +1,5 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { Button } from '../components/button.js'
 import { Dialog } from '../components/dialog.js'
 import { SearchIcon } from '../components/icons.js'
 import { useLoaded } from '../hooks/loaded.js'
@@ -28,7 +29,6 @@ export const Search = () => {
       <button type="button" class="search-all" aria-keyshortcuts="/ Control+K" onClick={() => setOpen(true)}>
         <SearchIcon />
         <span>{words.action}</span>
-        <kbd aria-hidden="true">/</kbd>
       </button>
       {isOpen && <SearchDialog onClose={() => setOpen(false)} />}
     </>
@@ -44,6 +44,7 @@ const shortestForUsers = 2
 /** What the text finds: screens, applications and groups at once, users a moment later. */
 const useFound = (text: string) => {
   const words = useWords('admin')
+  const { settings } = useWords('configuration')
   const ignore = () => true
   const groups = useLoaded(calls.groups, ignore).value?.groups ?? []
   const applications = useLoaded(calls.applications, ignore).value?.applications ?? []
@@ -58,15 +59,30 @@ const useFound = (text: string) => {
   const found: Found[] = [
     ...screenNames
       .filter((name) => isFound(words[name]))
-      .map((name) => ({ key: name, kind: words.searchAll.page, label: words[name], detail: '', href: fragmentOf(name) })),
+      .map((name) => ({
+        key: name,
+        kind: words.searchAll.page,
+        label: words[name],
+        detail: '',
+        href: fragmentOf(name),
+      })),
+    ...(text === '' ? [] : Object.entries(settings))
+      .filter(([, label]) => isFound(label))
+      .map(([name, label]) => ({
+        key: `setting ${name}`,
+        kind: words.settings,
+        label,
+        detail: '',
+        href: fragmentOf('settings'),
+      })),
     ...(text === '' ? [] : applications)
-      .filter(({ name, id, home }) => isFound(name, id, home))
+      .filter(({ name, id, home }) => isFound(name, id, home ?? ''))
       .slice(0, maxOfKind)
       .map(({ id, name, home }) => ({
         key: `application ${id}`,
         kind: words.columns.application,
         label: name,
-        detail: home,
+        detail: home ?? '',
         href: fragmentOf('applications', id),
       })),
     ...(text === '' ? [] : groups)
@@ -95,13 +111,24 @@ const SearchDialog = ({ onClose }: { onClose: () => void }) => {
   return (
     <Dialog title={words.searchAll.action} lead={words.searchAll.lead} onCancel={onClose}>
       {(close) => (
-        <SearchField
-          onChosen={(href) => {
-            close()
-            onClose()
-            location.hash = href
-          }}
-        />
+        <>
+          <SearchField
+            onChosen={(href) => {
+              close()
+              onClose()
+              location.hash = href
+            }}
+          />
+          <Button
+            look="quiet"
+            onPress={() => {
+              close()
+              onClose()
+            }}
+          >
+            {words.cancel}
+          </Button>
+        </>
       )}
     </Dialog>
   )
@@ -118,7 +145,7 @@ const SearchField = ({ onChosen }: { onChosen: (href: string) => void }) => {
   useEffect(() => input.current?.focus(), [])
   useEffect(() => {
     document.getElementById(`${id}-${chosen}`)?.scrollIntoView({ block: 'nearest' })
-  }, [chosen])
+  }, [id, chosen])
   const onKeyDown = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
     if (step !== 0 && found.length > 0) {
@@ -135,8 +162,10 @@ const SearchField = ({ onChosen }: { onChosen: (href: string) => void }) => {
     <div class="search-field">
       <input
         ref={input}
-        type="search"
+        type="text"
+        // biome-ignore lint/a11y/noRedundantRoles: it has no `list`, which would make it one
         role="combobox"
+        list={undefined}
         autocomplete="off"
         autocapitalize="none"
         spellcheck={false}
@@ -153,7 +182,6 @@ const SearchField = ({ onChosen }: { onChosen: (href: string) => void }) => {
         }}
         onKeyDown={onKeyDown}
       />
-      {/* biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus and names the chosen option */}
       <div id={`${id}-list`} role="listbox" aria-label={words.results}>
         {found.map((option, index) => (
           // biome-ignore lint/a11y/useFocusableInteractive: the same

@@ -116,7 +116,11 @@ const Cell = <Row,>({ column, row, isName }: { column: Column<Row>; row: Row; is
       {column.cell(row)}
     </th>
   ) : (
-    <td {...role.cell} class={[column.align, column.onPhone].filter(Boolean).join(' ') || undefined} data-label={column.label}>
+    <td
+      {...role.cell}
+      class={[column.align, column.onPhone].filter(Boolean).join(' ') || undefined}
+      data-label={column.label}
+    >
       <div>{column.cell(row)}</div>
     </td>
   )

@@ -38,7 +38,10 @@ export const UsersScreen = ({ id, query }: Place) => {
   const [typed, setTyped] = useState<Filter>({ ...noFilter, ...query })
   const settledFilter = useDebounced(JSON.stringify({ ...typed, search: typed.search.trim() }))
   const filter: Filter = JSON.parse(settledFilter)
-  useEffect(() => replaceQuery('users', JSON.parse(settledFilter)), [settledFilter, id])
+  const isListShown = id === undefined
+  useEffect(() => {
+    if (isListShown) replaceQuery('users', JSON.parse(settledFilter))
+  }, [settledFilter, isListShown])
   useFocusBack(id)
   const change = (changed: Partial<Filter>) => setTyped((current) => ({ ...current, ...changed }))
   const columns = useColumns(filter, (order) => change({ order }))
@@ -54,7 +57,9 @@ export const UsersScreen = ({ id, query }: Place) => {
               {(users) => (
                 <>
                   <UserTools filter={filter} shown={users.length} count={pages.count} />
-                  {users.length === 0 && filter.search.includes('@') && <AddressWithoutAccount search={filter.search} />}
+                  {users.length === 0 && filter.search.includes('@') && (
+                    <AddressWithoutAccount search={filter.search} />
+                  )}
                   <PagedTable
                     caption={words.users}
                     columns={columns}

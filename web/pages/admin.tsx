@@ -1,14 +1,17 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
 import type { AdminSelf } from '#contract/admin/admin-bodies.js'
-import { ApplicationScreen, ApplicationsScreen } from '../admin/applications.js'
+import { ApplicationScreen, ApplicationsScreen, newApplicationId } from '../admin/applications.js'
 import { calls } from '../admin/calls.js'
+import { EventScreen } from '../admin/configuration-event.js'
 import { EventsScreen } from '../admin/events.js'
 import { GroupsScreen } from '../admin/groups.js'
 import { InvitationsScreen } from '../admin/invitations.js'
+import { NewApplicationScreen } from '../admin/new-application.js'
 import { OverviewScreen } from '../admin/overview.js'
 import { type Place, type ScreenName, usePlace } from '../admin/place.js'
 import { AccessLost, type Admin, AdminContext, Frame, NothingHere } from '../admin/screen.js'
+import { SettingsScreen } from '../admin/settings.js'
 import { UsersScreen } from '../admin/users.js'
 import { mount } from '../browser/mount.js'
 import { withReturnTo } from '../browser/navigation.js'
@@ -106,8 +109,12 @@ const screens: Record<ScreenName, (place: Place) => preact.JSX.Element> = {
   users: UsersScreen,
   invitations: InvitationsScreen,
   groups: GroupsScreen,
-  applications: ({ id }) => (id === undefined ? <ApplicationsScreen /> : <ApplicationScreen id={id} />),
-  events: EventsScreen,
+  applications: ({ id }) => {
+    if (id === undefined) return <ApplicationsScreen />
+    return id === newApplicationId ? <NewApplicationScreen /> : <ApplicationScreen id={id} />
+  },
+  settings: SettingsScreen,
+  events: (place) => (place.id === undefined ? <EventsScreen {...place} /> : <EventScreen id={place.id} />),
 }
 
 const CurrentScreen = (place: Place) => {
