@@ -41,9 +41,13 @@ const fromRow = (row: store.FoundRow): FoundUser => ({
   providers: row.providers.filter(isProviderId),
 })
 
-/** The searches in their order: first all users whose username begins with the text, then those whose address does, and so on. */
+/**
+ * The searches in their order: first all users whose username begins with the text, then those whose username looks alike, then those whose
+ * address begins with it, and so on.
+ */
 const searches = [
-  { page: store.selectByUsername, end: store.selectEndByUsername, count: store.countByUsername },
+  { page: store.selectAll, end: store.selectEndOfAll, count: store.countAll },
+  { page: store.selectByLookAlike, end: store.selectEndByLookAlike, count: store.countByLookAlike },
   { page: store.selectByEmail, end: store.selectEndByEmail, count: store.countByEmail },
   { page: store.selectByName, end: store.selectEndByName, count: store.countByName },
   { page: store.selectByLastName, end: store.selectEndByLastName, count: store.countByLastName },

@@ -271,9 +271,9 @@ const microseconds = {
 const writtenKey = (key: SearchedKey) => (key === 'created' ? microseconds.written : keys[key])
 const afterKey = (key: SearchedKey) => (key === 'created' ? microseconds.read : '$1::text')
 
-/** Usernames and addresses have their own key columns. Names are compared in lower case. Lists of all users are for no text. */
+/** Usernames and addresses have their own key columns. Names, and usernames as people read them, are compared in lower case. Lists of all users are for no text. */
 const prefixes: Record<Exclude<SearchedKey, 'created'>, string> = {
-  alphabet: "''",
+  alphabet: 'lower($5::text)',
   username: '$3::text',
   email: '$4::text',
   name: 'lower($5::text)',
@@ -366,25 +366,25 @@ export const selectByNewest = selectFoundPage('created', [], down)
 export const selectByOldest = selectFoundPage('created', [])
 export const selectBackwards = selectFoundPage('alphabet', [], down)
 export const selectAll = selectFoundPage('alphabet', [])
-export const selectByUsername = selectFoundPage('username', [])
-export const selectByEmail = selectFoundPage('email', ['username'])
-export const selectByName = selectFoundPage('name', ['username', 'email'])
-export const selectByLastName = selectFoundPage('lastName', ['username', 'email', 'name'])
+export const selectByLookAlike = selectFoundPage('username', ['alphabet'])
+export const selectByEmail = selectFoundPage('email', ['alphabet', 'username'])
+export const selectByName = selectFoundPage('name', ['alphabet', 'username', 'email'])
+export const selectByLastName = selectFoundPage('lastName', ['alphabet', 'username', 'email', 'name'])
 
 export const selectEndByNewest = selectEnd('created', [], down)
 export const selectEndByOldest = selectEnd('created', [])
 export const selectEndBackwards = selectEnd('alphabet', [], down)
 export const selectEndOfAll = selectEnd('alphabet', [])
-export const selectEndByUsername = selectEnd('username', [])
-export const selectEndByEmail = selectEnd('email', ['username'])
-export const selectEndByName = selectEnd('name', ['username', 'email'])
-export const selectEndByLastName = selectEnd('lastName', ['username', 'email', 'name'])
+export const selectEndByLookAlike = selectEnd('username', ['alphabet'])
+export const selectEndByEmail = selectEnd('email', ['alphabet', 'username'])
+export const selectEndByName = selectEnd('name', ['alphabet', 'username', 'email'])
+export const selectEndByLastName = selectEnd('lastName', ['alphabet', 'username', 'email', 'name'])
 
 export const countAll = countFound('alphabet', [])
-export const countByUsername = countFound('username', [])
-export const countByEmail = countFound('email', ['username'])
-export const countByName = countFound('name', ['username', 'email'])
-export const countByLastName = countFound('lastName', ['username', 'email', 'name'])
+export const countByLookAlike = countFound('username', ['alphabet'])
+export const countByEmail = countFound('email', ['alphabet', 'username'])
+export const countByName = countFound('name', ['alphabet', 'username', 'email'])
+export const countByLastName = countFound('lastName', ['alphabet', 'username', 'email', 'name'])
 
 export const selectFoundById = (sql: Sql, id: string) =>
   sql.query<FoundRow>(

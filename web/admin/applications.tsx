@@ -40,7 +40,11 @@ export const ApplicationsScreen = () => {
     </a>
   )
   return (
-    <Screen title={words.applications} lead={isOff ? `${words.app.lead} ${off}` : words.app.lead} beside={addLink}>
+    <Screen
+      title={words.applications}
+      lead={isOff ? `${words.app.lead} ${off}` : words.app.lead}
+      beside={read.value && read.value.applications.length > 0 && addLink}
+    >
       <section class="panel">
         <Loaded {...read}>
           {({ applications }) => (

@@ -23,7 +23,11 @@ export const GroupsScreen = () => {
     <Button look="primary" onPress={() => setOpenDialog('new')}>{`${words.group.action}…`}</Button>
   )
   return (
-    <Screen title={words.groups} lead={words.group.lead} beside={newButton}>
+    <Screen
+      title={words.groups}
+      lead={words.group.lead}
+      beside={read.value && read.value.groups.length > 0 && newButton}
+    >
       <section class="panel">
         <Loaded {...read}>
           {({ groups }) => (

@@ -27,7 +27,7 @@ export const InvitationsScreen = () => {
     <Screen
       title={words.invitations}
       lead={mailIsOff ? words.invite.mailIsOff : words.invite.lead}
-      beside={inviteButton}
+      beside={read.value && read.value.invitations.length > 0 && inviteButton}
     >
       <section class="panel">
         <Loaded {...read}>

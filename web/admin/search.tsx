@@ -15,7 +15,8 @@ export const Search = () => {
   const [isOpen, setOpen] = useState(false)
   const open = useStableCallback((event: KeyboardEvent) => {
     const isTyping = event.target instanceof HTMLElement && event.target.matches('input, select, textarea')
-    const isKey = (event.key === '/' && !isTyping) || (event.key === 'k' && (event.ctrlKey || event.metaKey))
+    const isKey =
+      (event.key === '/' && !isTyping) || (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey))
     if (!isKey || event.altKey || document.querySelector('dialog:modal')) return
     event.preventDefault()
     setOpen(true)

@@ -172,12 +172,14 @@ export const Paged = ({ next, onMore, shown, count, loadsByItself = false, child
     return () => observer.disconnect()
   }, [loadsByItself, next])
   const text = next === null ? words.allShown : count === undefined ? words.moreBelow : words.shownOf
+  // Where all are shown, their number stands above them already.
+  const isSaidAbove = next === null && count !== undefined
   return (
     <div ref={container}>
       {children}
       <div class="table-end" ref={end}>
         <p class="panel-lead" role="status">
-          {shown > 0 && fill(text, { count: formatNumber(shown), all: formatNumber(count ?? shown) })}
+          {shown > 0 && !isSaidAbove && fill(text, { count: formatNumber(shown), all: formatNumber(count ?? shown) })}
         </p>
         {next !== null && (
           <Button

@@ -27,7 +27,7 @@ export const admin: Words['admin'] = {
   shownOf: 'Angezeigt: {count} von {all}.',
   clearFilter: 'Alles anzeigen',
   searchAll: {
-    action: 'Suchen',
+    action: 'Überall suchen',
     lead: 'Konten, Gruppen, Anwendungen, Einstellungen und Seiten. Die Pfeiltasten wählen aus, Enter öffnet.',
     results: 'Gefunden',
     page: 'Seite',

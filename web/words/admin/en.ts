@@ -41,7 +41,7 @@ export const admin = {
   shownOf: 'Shown: {count} of {all}.',
   clearFilter: 'Show everything',
   searchAll: {
-    action: 'Search',
+    action: 'Search everywhere',
     lead: 'Users, groups, applications, settings and pages. The arrow keys choose, Enter opens.',
     results: 'Found',
     page: 'Page',

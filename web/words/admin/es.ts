@@ -27,7 +27,7 @@ export const admin: Words['admin'] = {
   shownOf: 'Se muestran: {count} de {all}.',
   clearFilter: 'Mostrar todo',
   searchAll: {
-    action: 'Buscar',
+    action: 'Buscar en todo',
     lead: 'Usuarios, grupos, aplicaciones, ajustes y páginas. Las flechas eligen, Intro abre.',
     results: 'Encontrado',
     page: 'Página',

@@ -27,7 +27,7 @@ export const admin: Words['admin'] = {
   shownOf: 'Affichés : {count} sur {all}.',
   clearFilter: 'Tout afficher',
   searchAll: {
-    action: 'Rechercher',
+    action: 'Tout rechercher',
     lead: 'Utilisateurs, groupes, applications, réglages et pages. Les flèches choisissent, Entrée ouvre.',
     results: 'Trouvé',
     page: 'Page',
