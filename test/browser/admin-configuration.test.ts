@@ -110,7 +110,8 @@ it('adds and removes secrets, and shows a new one once', async () => {
     .first()
     .click()
   await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
-  await expect.poll(() => page.getByRole('button', { name: /^Remove the secret/ }).count()).toBe(1)
+  // The only one cannot be removed.
+  await expect.poll(() => page.getByRole('button', { name: /^Remove the secret/ }).count()).toBe(0)
 })
 
 it('says who has set a setting, and changes only what nobody else sets', async () => {
@@ -133,9 +134,19 @@ it('shows what a change was, and changes it back', async () => {
   await page.goto('/api/auth/admin#events?kind=application_changed')
   await page.getByRole('button', { name: 'Application changed' }).last().click()
   await page.getByRole('link', { name: 'Show what was changed' }).click()
-  await page.getByText('What was changed').waitFor()
-  await page.getByRole('table', { name: 'What was changed' }).waitFor()
+  const table = page.getByRole('table', { name: 'What was changed' })
+  await table.getByText('https://other.example.com/').waitFor()
   await looksRight('changed')
+  // The last change of the setting was that back to its default.
+  await page.goto('/api/auth/admin#events?kind=setting_changed')
+  await page.getByRole('button', { name: 'Setting changed' }).first().click()
+  await page.getByRole('link', { name: 'Show what was changed' }).click()
+  await page.getByRole('button', { name: 'Change it back…' }).click()
+  await page.getByLabel('Reason').fill('By mistake')
+  await page.getByRole('dialog').getByRole('button', { name: 'Change it back' }).click()
+  await page.getByText(/is as it was before\./).waitFor()
+  await page.goto('/api/auth/admin#settings')
+  await page.getByText('Only who is invited').waitFor()
 })
 
 it('deletes an application whose name is typed', async () => {

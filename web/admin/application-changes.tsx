@@ -129,7 +129,8 @@ export const Secrets = ({ application, reload, mayChange }: ApplicationProps & {
               <span class="row-text">
                 {fill(app.secretOf, { id: secret.id, date: dateWithZone(secret.createdAt, locale) })}
               </span>
-              {mayChange && (
+              {/* The only one cannot be removed. */}
+              {mayChange && secrets.length > 1 && (
                 <Button
                   label={fill(words.removeSecretOf, { id: secret.id })}
                   onPress={() => setOpen({ do: 'remove', id: secret.id })}
