@@ -15,8 +15,11 @@ import { LinesField, linesIn } from './lines-field.js'
 import { fragmentOf, listFragment } from './place.js'
 import { Screen, useAdmin, useRead } from './screen.js'
 
-type Program = keyof Words['configuration']['programs']
 type Body = Static<typeof AdminNewApplication>
+
+/** Names that are the same in every language. */
+const programNames = { grafana: 'Grafana', nextcloud: 'Nextcloud' } as const
+type Program = keyof typeof programNames | keyof Words['configuration']['programs']
 
 const known = ['grafana', 'gitea', 'nextcloud'] as const
 const isKnown = (program: Program): program is (typeof known)[number] => known.some((each) => each === program)
@@ -92,7 +95,10 @@ export const NewApplicationScreen = () => {
             <SelectField
               name="program"
               label={words.program}
-              choices={Object.entries(words.programs).map(([value, label]) => ({ value, label }))}
+              choices={Object.entries({ ...words.programs, ...programNames }).map(([value, label]) => ({
+                value,
+                label,
+              }))}
               defaultValue={program}
             />
           </Form>

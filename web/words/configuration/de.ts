@@ -14,13 +14,11 @@ export const configuration: Words['configuration'] = {
   programs: {
     openid: 'Ein Programm, das OpenID Connect spricht',
     proxy: 'Eine Seite hinter einem Reverse-Proxy',
-    grafana: 'Grafana',
     gitea: 'Gitea oder Forgejo',
-    nextcloud: 'Nextcloud',
     browser: 'Eine Seite im Browser, ohne Server',
     native: 'Ein Programm auf einem Rechner oder Gerät',
   },
-  name: 'Name',
+  name: 'Name der Anwendung',
   nameHint: 'Nutzer sehen ihn bei der Anmeldung.',
   fields: {
     home: 'Startseite',
@@ -38,7 +36,7 @@ export const configuration: Words['configuration'] = {
     noTokens: 'Nimmt keine persönlichen Token',
     es256: 'Signiert mit ES256 statt RS256',
     allow: 'Wer sie nutzen darf',
-    name: 'Name',
+    name: 'Name der Anwendung',
   },
   homeHint: 'Zum Beispiel https://grafana.example.com',
   redirectHint: 'Das Programm zeigt sie in seinen Einstellungen; sie wird Zeichen für Zeichen verglichen.',

@@ -13,9 +13,7 @@ export const configuration = {
   programs: {
     openid: 'A program that speaks OpenID Connect',
     proxy: 'A site behind a reverse proxy',
-    grafana: 'Grafana',
     gitea: 'Gitea or Forgejo',
-    nextcloud: 'Nextcloud',
     browser: 'A page in the browser, without a server',
     native: 'A program on a computer or a device',
   },

@@ -14,9 +14,7 @@ export const configuration: Words['configuration'] = {
   programs: {
     openid: 'Un programa que habla OpenID Connect',
     proxy: 'Un sitio detrás de un proxy inverso',
-    grafana: 'Grafana',
     gitea: 'Gitea o Forgejo',
-    nextcloud: 'Nextcloud',
     browser: 'Una página en el navegador, sin servidor',
     native: 'Un programa en un ordenador o dispositivo',
   },

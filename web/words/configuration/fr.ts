@@ -14,9 +14,7 @@ export const configuration: Words['configuration'] = {
   programs: {
     openid: 'Un programme qui parle OpenID Connect',
     proxy: 'Un site derrière un proxy inverse',
-    grafana: 'Grafana',
     gitea: 'Gitea ou Forgejo',
-    nextcloud: 'Nextcloud',
     browser: 'Une page dans le navigateur, sans serveur',
     native: 'Un programme sur un ordinateur ou un appareil',
   },
