@@ -161,6 +161,9 @@ create table sessions (
   -- The application whose device has this session. Nobody has tokens of such a session but the application its own. No foreign key:
   -- `end_session_of_device` ends the session.
   application_id text,
+  -- The public key of the device that the session is bound to (the 65 bytes of a P-256 point). Only a proof by this key gives tokens.
+  bound_key bytea,
+  bound_at timestamptz,
 
   ip text not null,
   user_agent text not null,
@@ -380,6 +383,13 @@ create table stored_settings (
   changed_by text not null,
   changed_at timestamptz not null,
   set_by_file text
+);
+
+-- What became of the file of CONFIGURATION_FILE, by its name, when an instance applied it last. `fault`: why it could not be applied.
+create table configuration_files (
+  name text primary key,
+  fault text,
+  tried_at timestamptz not null
 );
 
 -- One, or two while the old one is being replaced.

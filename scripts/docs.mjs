@@ -14,6 +14,8 @@ const load = (/** @type {string} */ path) => import(new URL(`dist/modules/${path
 const { configurationGuide, environmentExample } = await load('settings/guide.js')
 const { loadConfig } = await load('settings/config.js')
 const { startApp } = await load('service/open-service.js')
+const { propertyTables, publishedSchema } = await load('configuration/guide.js')
+const { llmsText } = await load('pages/llms.js')
 const { languageName, languages } = await load('contract/languages.js')
 const { settings } = await load('settings/settings.js')
 const { limiters } = await load('http/limiters.js')
@@ -47,6 +49,7 @@ const { document: withPrograms } = await readApi((folder) => ({
 const languageNames = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(
   languages.map((/** @type {string} */ language) => languageName(language, 'en')),
 )
+const filesGuide = await readFile(new URL('docs/configuration-files.md', root), 'utf8')
 const looksGuide = await readFile(new URL('docs/looks-and-words.md', root), 'utf8')
 
 const files = {
@@ -54,6 +57,12 @@ const files = {
   '.env.example': environmentExample(),
   'docs/api.md': apiGuide(routes, limiters, settings),
   'docs/looks-and-words.md': looksGuide.replace(/(?<=Pages are in ).*(?=, by the browser's language)/, languageNames),
+  'docs/configuration-files.md': filesGuide.replace(
+    /(?<=<!-- made by npm run docs -->\n\n)[\s\S]*(?=\n\n<!-- end -->)/,
+    () => propertyTables(),
+  ),
+  'docs/configuration.schema.json': `${compactJson(publishedSchema())}\n`,
+  'docs/llms.txt': llmsText(routes),
   'docs/openapi.json': `${compactJson(document)}\n`,
   'docs/openapi-admin.json': `${compactJson(partOf(withAdministrators, forAdministrators))}\n`,
   'docs/openapi-service.json': `${compactJson(partOf(withPrograms, forPrograms))}\n`,

@@ -42,6 +42,7 @@ const createRotations = async (sql, sessions) => {
     const rotated = await rotateRecord(port, {
       id: idOf('session', n),
       generation,
+      proven: undefined,
       presentedHash: token(n, generation - 1),
       successorHash: token(n, generation),
       issuedAt: now,

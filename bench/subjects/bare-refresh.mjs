@@ -67,6 +67,7 @@ const refresh = async (cookie, userAgent) => {
   const [holder] = await rotateRecord(sql, {
     id: claims.sid,
     generation: successor.gen,
+    proven: undefined,
     presentedHash: fingerprint(presented),
     successorHash: fingerprint(token),
     issuedAt: now,

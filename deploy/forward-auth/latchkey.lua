@@ -54,7 +54,8 @@ end
 local function check(txn, address)
     txn:set_var('txn.latchkey', 'refused')
     local result = core.httpclient():get({ url = address .. '/api/auth/forward', headers = headers_of_check(txn), timeout = 10000 })
-    if not result or not result.status or result.status == 0 then return unavailable(txn) end
+    -- Without an answer, HAProxy makes one of its own.
+    if not result or not result.status or result.status == 0 or result.status >= 500 then return unavailable(txn) end
     if result.status ~= 200 then return answer(txn, result.status, result.headers or {}, result.body or '') end
     for _, name in ipairs(identity) do
         local values = result.headers[name]

@@ -11,9 +11,11 @@ import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
 import { createOncePerWindow } from '../lib/recent.js'
 import type { Metrics, RefusedCheck } from '../platform/metrics/metrics.js'
-import type { Callers } from '../sessions/callers.js'
+import type { BoundSessions } from '../sessions/bound-sessions.js'
+import { type Callers, mustComeAgain } from '../sessions/callers.js'
 import type { ReserveRotation } from '../sessions/guards.js'
 import type { Rotations } from '../sessions/rotation.js'
+import { offerBinding } from '../sessions/session-cookies.js'
 import type { IssuedTokens } from '../sessions/sessions.js'
 import type { RefreshToken, RefusedToken, Tokens } from '../sessions/tokens.js'
 import { type Conditions, readConditions, refusalFor } from './conditions.js'
@@ -50,9 +52,10 @@ type AccessCheckParts = {
   tokens: { readAccess: Tokens['readAccess'] }
   rotate: Rotations
   reserveRotation: ReserveRotation
+  boundSessions: Pick<BoundSessions, 'offerAfterProvider'>
   clock: Clock
   log: { info: (details: object, message: string) => void }
-  metrics: { countRefusedCheck: Metrics['countRefusedCheck'] } | undefined
+  metrics: Pick<Metrics, 'countRefusedCheck' | 'countBoundSession'> | undefined
 }
 
 type Judged = AccessClaims | RefusedToken | undefined
@@ -70,15 +73,21 @@ const renewableTokenIn = (request: FastifyRequest, { callers, cookies }: AccessC
 
 const checkConfig = { quiet: true, unlimited: 'Sent with each request of an application, and needs no store' }
 
-const addCallerRoute = (server: Server, callers: Callers) =>
+const addCallerRoute = (server: Server, { callers, boundSessions }: AccessCheckParts) =>
   route(server, 'GET /api/auth/me', {
     guard: [callers.required],
     tag: 'who am I',
     summary: 'Who the caller is, from the access token alone',
     refuses: ['unavailable'],
-    answers: { 200: Caller },
+    answers: {
+      200: withHeaders(Caller, {
+        'Secure-Session-Registration': 'Right after a sign-in at a provider: offers to bind the session to the device',
+      }),
+    },
     config: checkConfig,
-    handle: async ({ request }) => {
+    handle: async ({ request, reply }) => {
+      const claims = callers.claimsOf(request)
+      if (claims) offerBinding(reply, boundSessions.offerAfterProvider(claims))
       const { userId, username, sessionId, expiresAt } = callers.of(request)
       return { user: { id: userId, username }, sessionId, expiresAt: expiresAt.toISOString() }
     },
@@ -88,7 +97,7 @@ export const accessCheckRoutes = (server: Server, parts: AccessCheckParts) => {
   const { callers, cookies, tokens, clock } = parts
   const renewTokens = createRenewal(parts)
   const noteRefusedCheck = createNoteRefusedCheck(parts)
-  addCallerRoute(server, callers)
+  addCallerRoute(server, parts)
 
   /** Renews the tokens, sets them in the answer, and returns the new claims. */
   const renewClaims = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -172,7 +181,7 @@ type RenewalOutcome = IssuedTokens | Refused<'not_authenticated' | 'unavailable'
  * arrive while the token is being exchanged share one exchange. Only an exchange that rotates the token counts in the limit of
  * refreshes, so the many requests of one page count once.
  */
-const createRenewal = ({ rotate, reserveRotation }: AccessCheckParts) => {
+const createRenewal = ({ rotate, reserveRotation, metrics }: AccessCheckParts) => {
   const exchanges = new Map<string, Promise<RenewalOutcome>>()
 
   const exchange = async (token: RefreshToken, request: FastifyRequest): Promise<RenewalOutcome> => {
@@ -181,7 +190,10 @@ const createRenewal = ({ rotate, reserveRotation }: AccessCheckParts) => {
     let isRotated = false
     try {
       const rotated = await rotate(token, clientOf(request), 'proxy')
-      if (isRefused(rotated)) return refuse('not_authenticated')
+      if (isRefused(rotated)) {
+        const waits = rotated.refused === 'unproven' && mustComeAgain(request, rotated.sessionId, metrics)
+        return waits ? refuse('unavailable', { retryAfter: 1 }) : refuse('not_authenticated')
+      }
       isRotated = !rotated.raced
       return rotated.issued
     } finally {

@@ -5,6 +5,7 @@ import { accessCheckHeaders, securityHeaders } from '../http/headers.js'
 import type { FastLane } from '../http/limited-server.js'
 import { type AllowedOrigins, noOtherOrigins } from '../http/origins.js'
 import type { CountedRequest } from '../platform/metrics/metrics.js'
+import type { BoundSessions } from '../sessions/bound-sessions.js'
 import type { Tokens } from '../sessions/tokens.js'
 import { isMember } from './conditions.js'
 import { createForwardLane, type ForwardLaneParts, forwardPath } from './forward-lane.js'
@@ -26,6 +27,7 @@ import { identityHeaders, rememberedIdentityOf } from './identity-headers.js'
  *   allowed origins           declined if the request comes from one; if there are none, the framework does not look at `Origin`
  *   method, query, body       anything but a GET of exactly one of these addresses without a body is declined; the address may name
  *                             groups, and a token of a user who is in none of them is declined
+ *   offer to bind the session   after a sign-in at a provider; `/api/auth/me` is declined then
  *   renewal                   a token that is accepted needs none
  *   what a proxy says         read by the same functions as in the framework's route; anything that is odd, an open path, an unknown
  *                             application, one whose host has a cookie of its own, a personal token and a visitor who may not enter are
@@ -165,12 +167,13 @@ type Lane = {
   tokens: Tokens
   production: boolean
   allowedOrigins?: AllowedOrigins
+  boundSessions: Pick<BoundSessions, 'offerAfterProvider'>
   /** Called after each answer. */
   onAnswer?: ((seen: CountedRequest) => void) | undefined
 }
 
 export const createFastLane = (lane: Lane): FastLane => {
-  const { tokens, production, forward, allowedOrigins = noOtherOrigins, onAnswer } = lane
+  const { tokens, production, forward, allowedOrigins = noOtherOrigins, boundSessions, onAnswer } = lane
   const vary = allowedOrigins.isEmpty ? [] : ['vary', 'Origin']
   const listOf = (headers: Readonly<Record<string, string>>) => [...Object.entries(headers).flat(), ...vary]
   const forChecks = listOf(accessCheckHeaders(production))
@@ -211,6 +214,7 @@ export const createFastLane = (lane: Lane): FastLane => {
       return true
     }
     const { path, route, groups } = address
+    if (path === '/api/auth/me' && boundSessions.offerAfterProvider(claims) !== undefined) return false
     if (groups && !isMember(groups, claims)) return false
     if (onAnswer) report(response, path, route.status, start)
     route.send(response, claims)

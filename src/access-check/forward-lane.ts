@@ -7,6 +7,7 @@ import { tokenIn } from '../personal-tokens/token-text.js'
 import { readAskedRequest } from './asked-request.js'
 import { entryRefusal, isForOther, isOpen } from './entry.js'
 import type { FirstUses } from './first-uses.js'
+import { isOurPath } from './host-addresses.js'
 import { rememberedIdentityOf } from './identity-headers.js'
 import { cookiesForApplication, forwardedIdentity, isIdentityHeader } from './visitor-headers.js'
 
@@ -71,7 +72,8 @@ export const createForwardLane = ({
     const authorization = singleValue(rawHeaders, 'authorization')
     if (!application || authorization === undefined || tokenIn(authorization)) return false
     // A host with a cookie of its own knows no other, and the framework's route reads it.
-    if (application.hasOwnCookie || isForOther(asked, host, protectedApplications)) return false
+    if (application.hasOwnCookie || isOurPath(asked.path) || isForOther(asked, host, protectedApplications))
+      return false
     // Nobody is named there. Few applications have open paths, so few requests read Node's object of all headers.
     const hasOpen = application.openPaths.length > 0 || application.openPreflight
     if (hasOpen && isOpen(application, asked, request.headers)) return false

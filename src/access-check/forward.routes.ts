@@ -176,6 +176,7 @@ export const forwardRoutes = (server: Server, parts: ForwardParts, hosts: HostAn
   const { trustProxy } = parts.config
   const isProxy = createIsProxy(trustProxy)
   const isFirstOfReason = createOncePerWindow({ maxKeys: maxReasons, clock })
+  const isFirstOfAddress = createOncePerWindow({ maxKeys: maxReasons, clock })
   const answerVisitor = createAnswers(parts, hosts)
   const { admit, claimsOf, answerAtHost } = createSteps(parts, hosts)
   const tokenVisitors = createTokenVisitors(parts)
@@ -221,11 +222,12 @@ export const forwardRoutes = (server: Server, parts: ForwardParts, hosts: HostAn
       const application = protectedApplications.find(asked.origin)
       if (!application) {
         const hint = 'nobody has registered this address: latchkey application add NAME --proxy ADDRESS'
-        warnOnce('unknown', { requestId: request.id, address: asked.origin }, hint)
+        // Each address by itself: many hosts may be asked for, and one of them was forgotten.
+        if (isFirstOfAddress(asked.origin, logWindow)) log.warn({ requestId: request.id, address: asked.origin }, hint)
         return refuse('not_protected')
       }
       const { hasOwnCookie } = application
-      if (hasOwnCookie && isOurPath(asked.path)) {
+      if (isOurPath(asked.path)) {
         // nginx hands no answer of a check on, so its file leads these addresses here.
         const hint = 'lead /.latchkey/ of this host to Latchkey: this proxy hands no answer of a check on'
         if (asked.isByNginx) warnOnce('own path', { requestId: request.id, address: asked.origin }, hint)

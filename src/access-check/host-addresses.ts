@@ -32,8 +32,7 @@ const cookieValue = (cookieHeader: string | undefined, name: 'latchkey' | 'latch
 
 export const sessionCookie = {
   read: (cookieHeader: string | undefined) => cookieValue(cookieHeader, 'latchkey'),
-  line: (value: string, maxAge: number) => lineOf('latchkey', value, maxAge),
-  clear: () => lineOf('latchkey', '', 0),
+  line: (values: readonly string[], maxAge: number) => lineOf('latchkey', values.join('~'), maxAge),
 }
 
 /** The verifier of a sign-in that has begun. All tabs of a browser share it, so that each arrives. */

@@ -43,6 +43,8 @@ type Known = { session: HostSession | undefined; readAt: number; askedAt: number
 
 export type Host = Pick<ProtectedApplication, 'id' | 'name' | 'proxyOrigin'>
 
+const textShape = /^([\w-]{43})\.([\w-]{43})$/
+
 /** Random bits with a MAC over them and the host, so that a made-up value and that of another host cost no query. */
 const createTexts = (keys: readonly Buffer[], kind: 'code' | 'cookie') => {
   const macOf = (key: Buffer, origin: string, random: string) =>
@@ -56,7 +58,7 @@ const createTexts = (keys: readonly Buffer[], kind: 'code' | 'cookie') => {
     },
     /** The hash that is stored of it; undefined if it was not made here for this host. */
     hashOf: (origin: string, text: string) => {
-      const [, random = '', mac = ''] = /^([\w-]{43})\.([\w-]{43})$/.exec(text) ?? []
+      const [, random = '', mac = ''] = textShape.exec(text) ?? []
       if (random === '') return undefined
       const given = Buffer.from(mac, 'base64url')
       const isOurs = keys.map((key) => equalInConstantTime(macOf(key, origin, random), given)).includes(true)
@@ -85,6 +87,14 @@ const claimsFrom = (row: HostSessionRow, issuer: string, now: Date): AccessClaim
   amr: row.methods,
   ...(row.second_factor_at !== null && { mfa_time: epochSeconds(row.second_factor_at) }),
   groups: row.groups,
+})
+
+const sessionFrom = (row: HostSessionRow, issuer: string, now: Date): HostSession => ({
+  id: row.id,
+  sid: row.sid,
+  userId: row.user_id,
+  claims: claimsFrom(row, issuer, now),
+  endsAt: row.expires_at.getTime(),
 })
 
 type Needed = SessionLimits & {
@@ -154,6 +164,10 @@ const createCodes = (needed: Needed) => {
   }
 }
 
+/** Browsers share the cookies of a host between its ports, so the cookie has a value for each, the newest first. */
+const maxPorts = 4
+const valuesIn = (cookie: string | undefined) => (cookie ?? '').split('~')
+
 export type HostSessions = ReturnType<typeof createHostSessions>
 
 /**
@@ -174,13 +188,7 @@ export const createHostSessions = (needed: Needed) => {
     const moments = { live: liveNow({ clock, lifetimes }), clockOffset: clock.offset() }
     const asked = { hash, origin: host.proxyOrigin, applicationId: host.id }
     const [row] = await store.selectByHash(database, asked, moments)
-    const session = row && {
-      id: row.id,
-      sid: row.sid,
-      userId: row.user_id,
-      claims: claimsFrom(row, publicUrl, now),
-      endsAt: row.expires_at.getTime(),
-    }
+    const session = row && sessionFrom(row, publicUrl, now)
     const found = { session, readAt: now.getTime(), askedAt: now.getTime() }
     known.set(key, found)
     return found
@@ -210,8 +218,8 @@ export const createHostSessions = (needed: Needed) => {
    * The session of the cookie at this host; undefined if it has none. `isEnough` says whether its proof is enough: if not, the user may have
    * given another one since it was read.
    */
-  const find = async (value: string | undefined, host: Host, isEnough: (claims: AccessClaims) => boolean) => {
-    const hash = value === undefined ? undefined : cookies.hashOf(host.proxyOrigin, value)
+  const find = async (cookie: string | undefined, host: Host, isEnough: (claims: AccessClaims) => boolean) => {
+    const hash = valuesIn(cookie).flatMap((value) => cookies.hashOf(host.proxyOrigin, value) ?? [])[0]
     if (!hash) return undefined
     const key = `${host.id} ${hash.toString('base64url')}`
     const before = known.get(key)
@@ -228,6 +236,11 @@ export const createHostSessions = (needed: Needed) => {
 
   return {
     find,
+    /** The values of the other ports of this host. */
+    ofOtherPorts: (cookie: string | undefined, { proxyOrigin }: Host) =>
+      valuesIn(cookie)
+        .filter((value) => textShape.test(value) && !cookies.hashOf(proxyOrigin, value))
+        .slice(0, maxPorts - 1),
     codes: createCodes(needed),
     /** Ends the cookie of one host. The session goes on. */
     end: async ({ id }: HostSession) => {

@@ -8,6 +8,7 @@ import { type Client, clientOf } from '../http/request-origin.js'
 import { route } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { Clock } from '../lib/clock.js'
+import { days, seconds } from '../lib/durations.js'
 import type { Callers } from '../sessions/callers.js'
 import type { Limits } from '../sessions/guards.js'
 import { readOrigin } from './asked-request.js'
@@ -52,6 +53,11 @@ type Outside = { sendHostPage: SendHostPage; signOut: SignOut }
 
 type Visit = { application: ProtectedApplication; path: string; query: string }
 
+const signOutPage = '/api/auth/end-session'
+
+/** In seconds, as in the table of cookies. What has ended before is refused. */
+const longestCookie = (30 * days) / seconds
+
 /** So often a browser may be led to the same address within ten seconds: a restored window has many tabs. */
 const maxVisits = 20
 
@@ -61,15 +67,26 @@ const isPage = ({ headers, method }: FastifyRequest) =>
   (headers['sec-fetch-dest'] ?? 'document') === 'document' &&
   headers['sec-purpose'] === undefined
 
-/** The answers at `/.latchkey/` of a host that gets none of our cookies. */
-const createHostAnswers = ({ hostSessions, clock, config }: HostParts, { sendHostPage, signOut }: Outside) => {
-  const { publicUrl } = config
-
+/** What the cookie of a host says. */
+const createReading = ({ hostSessions, clock }: HostParts) => {
   /** The session of the host's own cookie. */
   const sessionOf = (request: FastifyRequest, application: ProtectedApplication) => {
     const isEnough = (claims: AccessClaims) => entryRefusal(application, claims, clock.now()) === undefined
     return hostSessions.find(sessionCookie.read(request.headers.cookie), application, isEnough)
   }
+
+  const others = (request: FastifyRequest, application: ProtectedApplication) =>
+    hostSessions.ofOtherPorts(sessionCookie.read(request.headers.cookie), application)
+
+  return { sessionOf, others }
+}
+
+/** The answers at `/.latchkey/` of a protected host. Where our own cookies arrive, only the sign-out is there. */
+const createHostAnswers = (parts: HostParts, { sendHostPage, signOut }: Outside) => {
+  const { hostSessions, clock } = parts
+  const { publicUrl } = parts.config
+
+  const { sessionOf, others } = createReading(parts)
 
   /** Leads to the sign-in on our host, which leads back. */
   const begin = (request: FastifyRequest, reply: FastifyReply, returnTo: string, failedAt?: number) => {
@@ -95,7 +112,10 @@ const createHostAnswers = ({ hostSessions, clock, config }: HostParts, { sendHos
     if (used?.cookie) {
       const { value, maxAge } = used.cookie
       return reply
-        .header('Set-Cookie', [sessionCookie.line(value, maxAge), attemptCookie.clear()])
+        .header('Set-Cookie', [
+          sessionCookie.line([value, ...others(request, application)], maxAge),
+          attemptCookie.clear(),
+        ])
         .redirect(returnTo, 302)
     }
     // Another tab has arrived first.
@@ -112,12 +132,15 @@ const createHostAnswers = ({ hostSessions, clock, config }: HostParts, { sendHos
 
   /** Only a page of the application itself ends the session at once. For a link elsewhere our own page asks. */
   const leave = async (request: FastifyRequest, reply: FastifyReply, { application }: Visit) => {
+    // There the session is that of our own host, which our page asks about.
+    if (!application.hasOwnCookie) return reply.redirect(`${publicUrl}${signOutPage}`, 302)
     const session = await sessionOf(request, application)
     const isOwnPage = request.headers['sec-fetch-site'] === 'same-origin'
     if (session) await hostSessions.end(session)
     if (session && isOwnPage) await signOut({ userId: session.userId, sessionId: session.sid }, clientOf(request))
-    reply.header('Set-Cookie', [sessionCookie.clear(), attemptCookie.clear()])
-    const page = session && isOwnPage ? '/login?notice=signed_out' : '/api/auth/end-session'
+    const kept = others(request, application)
+    reply.header('Set-Cookie', [sessionCookie.line(kept, kept.length > 0 ? longestCookie : 0), attemptCookie.clear()])
+    const page = session && isOwnPage ? '/login?notice=signed_out' : signOutPage
     return reply.redirect(`${publicUrl}${page}`, 302)
   }
 
@@ -133,7 +156,8 @@ const createHostAnswers = ({ hostSessions, clock, config }: HostParts, { sendHos
     sessionOf,
     answer: async (request: FastifyRequest, reply: FastifyReply, visit: Visit) => {
       const answer = isPage(request) ? answers.get(visit.path) : undefined
-      if (!answer) return refuse('not_found')
+      const isThere = visit.application.hasOwnCookie || visit.path === signOutPath
+      if (!answer || !isThere) return refuse('not_found')
       await answer(request, reply, visit)
       return reply
     },
@@ -207,7 +231,7 @@ export const hostRoutes = (server: Server, parts: HostParts, outside: Outside) =
       handle: async ({ request, reply }) => {
         const origin = isProxy(request.socket.remoteAddress) ? readOrigin(request.raw.rawHeaders) : undefined
         const application = origin === undefined ? undefined : protectedApplications.find(origin)
-        if (!application?.hasOwnCookie) return refuse('not_found')
+        if (!application) return refuse('not_found')
         const { url = '' } = request.raw
         const at = url.indexOf('?')
         return answers.answer(request, reply, { application, path, query: at === -1 ? '' : url.slice(at) })

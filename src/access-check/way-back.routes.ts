@@ -7,7 +7,8 @@ import type { Cookies } from '../http/cookies.js'
 import { clientOf } from '../http/request-origin.js'
 import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
-import type { Callers } from '../sessions/callers.js'
+import type { Metrics } from '../platform/metrics/metrics.js'
+import { type Callers, mustComeAgain } from '../sessions/callers.js'
 import type { ReserveRotation } from '../sessions/guards.js'
 import type { Rotations } from '../sessions/rotation.js'
 import { countReturn } from './return-counts.js'
@@ -18,6 +19,7 @@ export type WayBackParts = {
   protectedApplications: Pick<ProtectedApplications, 'find'>
   rotate: Rotations
   reserveRotation: ReserveRotation
+  metrics: Pick<Metrics, 'countBoundSession'> | undefined
   config: { publicUrl: string; afterSignIn: string }
 }
 
@@ -28,21 +30,30 @@ const led = { 302: withHeaders(NoContent, { 'Set-Cookie': 'How often the browser
 
 /** So often a browser may be led back to the same address within ten seconds, and to all: a restored window has several tabs. */
 const maxReturns = { same: 6, all: 20 }
+/** At this return the cookies are set anew: those of the browser may be from before a change of COOKIE_DOMAIN, and reach only this host. */
+const renewingReturn = 3
 
 const isPage = ({ headers }: FastifyRequest) =>
   (headers['sec-fetch-dest'] ?? 'document') === 'document' && headers['sec-purpose'] === undefined
 
-/** New cookies if the refresh token is still good. A prefetch gets none: nobody may see its answer. */
+/**
+ * New cookies if the refresh token is still good. A prefetch gets none: nobody may see its answer. `always`: also while the access token is
+ * good.
+ */
 const createRenewal =
-  ({ callers, cookies, rotate, reserveRotation }: WayBackParts) =>
-  async (request: FastifyRequest, reply: FastifyReply) => {
-    if (callers.find(request)) return true
+  ({ callers, cookies, rotate, reserveRotation, metrics }: WayBackParts) =>
+  async (request: FastifyRequest, reply: FastifyReply, always = false) => {
+    if (!always && callers.find(request)) return true
     const refreshToken = cookies.hasDoubledSessionCookie(request) ? undefined : callers.refreshableTokenOf(request)
     if (!refreshToken || !isPage(request)) return false
     // As at `refresh`, every exchange counts, whatever its outcome.
     if (!(await reserveRotation(request)).granted) return false
     const rotated = await rotate(refreshToken, clientOf(request), 'browser')
-    if (isRefused(rotated)) return false
+    if (isRefused(rotated)) {
+      // Its user is not led to the sign-in page while the browser could only not get the tokens for the moment.
+      const waits = rotated.refused === 'unproven' && mustComeAgain(request, rotated.sessionId, metrics)
+      return waits && refuse('unavailable', { retryAfter: 1 })
+    }
     cookies.renewSession(reply, rotated.issued)
     return true
   }
@@ -60,6 +71,8 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
     return isPageOf && protectedApplications.find(origin) ? href : undefined
   }
 
+  const renew = createRenewal(parts)
+
   const isSignedIn = (request: FastifyRequest) =>
     callers.find(request) !== undefined || callers.refreshableTokenOf(request) !== undefined
 
@@ -72,14 +85,15 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
   route(server, 'GET /api/auth/return', {
     hidden: true,
     guard: [],
-    refuses: [],
+    refuses: ['unavailable'],
     answers: led,
-    config: { unlimited: 'Compares an address with those in memory' },
+    config: { countsIn: ['session'] },
     handle: async ({ request, reply }) => {
       const address = readAddress(request, 'to')
       if (address === undefined) return reply.redirect(afterSignIn)
       const { same, all, kept } = countReturn(cookies.read(request, 'attempt_returns'), address)
       cookies.set(reply, 'attempt_returns', kept)
+      if (same === renewingReturn) await renew(request, reply, true)
       if (same <= maxReturns.same && all <= maxReturns.all) return reply.redirect(address)
       // Without a session no cookie is missing there: the sign-in page asks.
       if (!isSignedIn(request)) return reply.redirect(`/login?returnTo=${encodeURIComponent(address)}`)
@@ -101,8 +115,6 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
     },
   })
 
-  const renew = createRenewal(parts)
-
   route(server, 'GET /api/auth/renew', {
     hidden: true,
     guard: [],
@@ -113,7 +125,9 @@ export const wayBackRoutes = (server: Server, parts: WayBackParts, sendTellWhy: 
       const address = readAddress(request, 'returnTo')
       if (address === undefined) return reply.redirect(afterSignIn)
       const query = encodeURIComponent(address)
-      const path = (await renew(request, reply)) ? `/api/auth/return?to=${query}` : `/login?returnTo=${query}`
+      const renewed = await renew(request, reply)
+      if (typeof renewed === 'object') return renewed
+      const path = renewed ? `/api/auth/return?to=${query}` : `/login?returnTo=${query}`
       return reply.redirect(`${publicUrl}${path}`)
     },
   })

@@ -20,13 +20,13 @@ const waysIn = [...signIns, 'personal tokens'] as const
  */
 // biome-ignore format: one change a line, so that the table can be read as a table
 const rows = {
-  password_changed: { by: ['caller'], otherSessions: 'end', thisSession: 'new tokens', withdrawsProofs: [], voids: [...waysIn, 'resets', 'restore links'], mail: 'password-changed', undo: 'password', webhook: 'factor.changed password' },
-  username_changed: { by: ['caller'], otherSessions: 'stay', thisSession: 'new tokens', withdrawsProofs: [], voids: [], mail: 'username-changed', undo: 'username', webhook: 'user.updated' },
-  name_changed: { by: ['caller'], otherSessions: 'stay', thisSession: 'new tokens', withdrawsProofs: [], voids: [], webhook: 'user.updated' },
+  password_changed: { by: ['caller'], otherSessions: 'end', thisSession: 'new tokens', provesUser: true, withdrawsProofs: [], voids: [...waysIn, 'resets', 'restore links'], mail: 'password-changed', undo: 'password', webhook: 'factor.changed password' },
+  username_changed: { by: ['caller'], otherSessions: 'stay', thisSession: 'new tokens', provesUser: false, withdrawsProofs: [], voids: [], mail: 'username-changed', undo: 'username', webhook: 'user.updated' },
+  name_changed: { by: ['caller'], otherSessions: 'stay', thisSession: 'new tokens', provesUser: false, withdrawsProofs: [], voids: [], webhook: 'user.updated' },
   // While the change can be undone, its mail and further warnings are in the former language: a thief must not make them unreadable.
-  language_changed: { by: ['caller'], otherSessions: 'stay', thisSession: 'new tokens', withdrawsProofs: [], voids: [], mail: 'language-changed', undo: 'language' },
+  language_changed: { by: ['caller'], otherSessions: 'stay', thisSession: 'new tokens', provesUser: false, withdrawsProofs: [], voids: [], mail: 'language-changed', undo: 'language' },
   // The reason of the event names the fields, never their values.
-  fields_changed: { by: ['caller', 'operator', 'sign-in'], otherSessions: 'stay', thisSession: 'new tokens', withdrawsProofs: [], voids: [], webhook: 'user.updated' },
+  fields_changed: { by: ['caller', 'operator', 'sign-in'], otherSessions: 'stay', thisSession: 'new tokens', provesUser: false, withdrawsProofs: [], voids: [], webhook: 'user.updated' },
   // The reason of the event is the version of the terms.
   terms_agreed: { by: ['sign-in'], otherSessions: 'stay', thisSession: 'stays', voids: [] },
   totp_added: { by: ['caller', 'sign-in'], otherSessions: 'end', thisSession: 'stays', voids: [...waysIn], mail: 'totp-added', undo: 'totp', webhook: 'factor.changed totp' },
@@ -34,14 +34,14 @@ const rows = {
   // a thief's app stops working.
   totp_replaced: { by: ['caller'], otherSessions: 'end', thisSession: 'stays', voids: [...waysIn], mail: 'totp-replaced', undo: 'totp_replaced', webhook: 'factor.changed totp' },
   // A proof by the app no longer counts in this session. Its earlier tokens still claim that proof, so they are replaced.
-  totp_removed: { by: ['caller'], otherSessions: 'end', thisSession: 'new tokens', withdrawsProofs: ['otp', 'rec'], voids: [...waysIn], mail: 'totp-removed', undo: null, webhook: 'factor.changed totp' },
+  totp_removed: { by: ['caller'], otherSessions: 'end', thisSession: 'new tokens', provesUser: false, withdrawsProofs: ['otp', 'rec'], voids: [...waysIn], mail: 'totp-removed', undo: null, webhook: 'factor.changed totp' },
   recovery_codes_renewed: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [...signIns], mail: 'recovery-codes-renewed', undo: null, webhook: 'factor.changed recovery_codes' },
   trusted_device_removed: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [] },
   passkey_added: { by: ['caller', 'sign-in'], otherSessions: 'stay', thisSession: 'stays', voids: [...waysIn], mail: 'passkey-added', undo: 'passkey', webhook: 'factor.changed passkey' },
   passkey_renamed: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [] },
   // Other sessions may have begun with the removed passkey, so they end. Which passkey this session has proven is not stored, so no passkey
   // counts as proven in it.
-  passkey_removed: { by: ['caller'], otherSessions: 'end', thisSession: 'new tokens', withdrawsProofs: ['passkey'], voids: [...waysIn], mail: 'passkey-removed', undo: null, webhook: 'factor.changed passkey' },
+  passkey_removed: { by: ['caller'], otherSessions: 'end', thisSession: 'new tokens', provesUser: false, withdrawsProofs: ['passkey'], voids: [...waysIn], mail: 'passkey-removed', undo: null, webhook: 'factor.changed passkey' },
   // With it, programs enter applications behind a proxy. It opens nothing here.
   token_made: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'token-made', undo: 'token' },
   token_ended: { by: ['caller', 'operator'], otherSessions: 'stay', thisSession: 'stays', voids: [] },
@@ -51,8 +51,10 @@ const rows = {
   session_ended: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [] },
   // Two browsers have tokens of this session, and no one knows which is the owner's, so the session ends.
   session_stolen: { by: ['old token'], otherSessions: 'stay', thisSession: 'ends', voids: [], waitingSignInsStay: 'a token of one session says nothing about them', mail: 'session-stolen', undo: null, webhook: 'session.theft_suspected', event: 'refresh_theft' },
+  // Somebody has the cookies of a session that is bound to a device, and not its key. They renew nothing, so the session goes on.
+  device_proofs_refused: { by: ['old token'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'device-proofs-refused', undo: null, event: null },
   // The new proof makes the session fresh. Its earlier tokens are refused, because a thief may have a copy of them.
-  stepped_up: { by: ['caller'], otherSessions: 'stay', thisSession: 'new tokens', withdrawsProofs: [], voids: [] },
+  stepped_up: { by: ['caller'], otherSessions: 'stay', thisSession: 'new tokens', provesUser: true, withdrawsProofs: [], voids: [] },
   signed_out_everywhere: { by: ['caller'], otherSessions: 'end', thisSession: 'ends', voids: ['waiting sign-ins', 'personal tokens'] },
   // Every session of the user gets tokens with the new groups at its next refresh, so the user is not signed out.
   group_joined: { by: ['caller', 'operator'], otherSessions: 'stay with new groups', thisSession: 'stays', voids: [], webhook: 'user.updated' },
@@ -60,7 +62,7 @@ const rows = {
   email_change_asked: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'email-change-asked', undo: 'email' },
   // The undo link in the mail about `email_change_asked` still works.
   email_change_cancelled: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [] },
-  email_changed: { by: ['link'], otherSessions: 'end', thisSession: 'new tokens', withdrawsProofs: [], voids: [...waysIn, 'resets', 'restore links', 'email change'], mail: 'email-changed', undo: 'email', webhook: 'user.updated' },
+  email_changed: { by: ['link'], otherSessions: 'end', thisSession: 'new tokens', provesUser: true, withdrawsProofs: [], voids: [...waysIn, 'resets', 'restore links', 'email change'], mail: 'email-changed', undo: 'email', webhook: 'user.updated' },
   // The user has proven the address that the account already had.
   email_proven: { by: ['link'], otherSessions: 'stay', thisSession: 'stays', voids: ['email change'] },
   account_deleted: { by: ['caller', 'sign-in'], otherSessions: 'end', thisSession: 'ends', voids: [], waitingSignInsStay: 'they go with the row of the user', mail: 'account-deleted', undo: null, webhook: 'user.deleted' },
@@ -97,7 +99,7 @@ const rows = {
   sign_in_unfinished: { by: ['sign-in'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'sign-in-unfinished', undo: null, event: null },
 } as const satisfies Record<string, ChangeRow>
 
-/** Who or what can cause a change. A sign-in can add a factor or link a provider. An old token of a session may be in a thief's hands. */
+/** Who or what can cause a change. A sign-in can add a factor or link a provider. An old token of a session, and a wrong proof of a bound one, may come from a thief. */
 export type Initiator = 'caller' | 'link' | 'operator' | 'sign-in' | 'old token'
 
 /**
@@ -133,11 +135,12 @@ type OtherSessions =
 
 /**
  * What happens to the caller's session, if there is a caller. `new tokens`: its earlier tokens are refused from now on, and the methods in
- * `withdrawsProofs` do not count as proven in it any more.
+ * `withdrawsProofs` do not count as proven in it any more. `provesUser`: the user has proven who they are for it. A session that is bound to
+ * its device gets no access token from any other change, or whoever has copied its cookies would change a name every 15 minutes.
  */
 type OwnSession =
-  | { thisSession: 'new tokens'; withdrawsProofs: readonly AmrMethod[] }
-  | { thisSession: 'stays' | 'no longer fresh' | 'ends'; withdrawsProofs?: never }
+  | { thisSession: 'new tokens'; provesUser: boolean; withdrawsProofs: readonly AmrMethod[] }
+  | { thisSession: 'stays' | 'no longer fresh' | 'ends'; provesUser?: never; withdrawsProofs?: never }
 
 /**
  * A change that ends sessions voids the sign-ins that wait, or says why not: one with all its proofs, which waits for a field or the terms,
@@ -172,6 +175,7 @@ export type Consequences = {
   undo: MailedUndo | null
   webhook: ChangeWebhook | null
   thisSession: OwnSession['thisSession']
+  provesUser: boolean
   withdrawsProofs: readonly AmrMethod[]
   voids: readonly Voided[]
 } & (
@@ -199,9 +203,20 @@ type NamedLikeItsEvent = {
 const change = (kind: ChangeKind, row: ChangeRow) => {
   const namedEvent: ChangeEventKind = kind as NamedLikeItsEvent
   const { by, mail = null, undo = null, webhook = null, otherSessions, thisSession } = row
-  const { withdrawsProofs = [], voids, event = namedEvent } = row
+  const { provesUser = false, withdrawsProofs = [], voids, event = namedEvent } = row
   // The type of the row has checked that a change which ends sessions has an event.
-  return { by, mail, undo, webhook, otherSessions, thisSession, withdrawsProofs, voids, event } as Consequences
+  return {
+    by,
+    mail,
+    undo,
+    webhook,
+    otherSessions,
+    thisSession,
+    provesUser,
+    withdrawsProofs,
+    voids,
+    event,
+  } as Consequences
 }
 
 export const accountChangeTable = Object.fromEntries(

@@ -111,7 +111,9 @@ const renewTokens = async (
   if (!caller || !rows.some(({ thisSession }) => thisSession === 'new tokens')) return undefined
   const withdrawn = rows.flatMap(({ withdrawsProofs }) => withdrawsProofs)
   const proven = changes.stepped_up?.proven
-  const issued = await sessions.replaceTokens(sql, caller, client, { withdrawn, ...(proven && { proven }) })
+  const provesUser = rows.some((row) => row.provesUser)
+  const change = { withdrawn, ...(proven && { proven }) }
+  const issued = await sessions.replaceTokens(sql, caller, client, { change, provesUser })
   if (!issued) throw new Error('A session has ended although its row is locked')
   return issued
 }

@@ -76,6 +76,7 @@ const views = {
     methods: true,
     provider: true,
     administers: true,
+    bound: true,
     application: true,
     createdAt: isoTime,
     lastUsedAt: isoTime,

@@ -60,12 +60,14 @@ const addTotp = async ({ factors }: App, code: string, sql: Transaction, { id: u
   return isRefused(added) ? added : { result: added, changes: { totp_added: {} } }
 }
 
-const confirmTotp = async (app: App, context: CallerContext, code: string) => {
-  const added = await app.accountChanges.byCaller(context, 'totp_added', (sql, user) =>
-    addTotp(app, code, sql, user, context.caller.sessionId),
-  )
-  return isRefused(added) ? added : added.result
-}
+/** The code proves the new factor, so the session has it from now on: nobody is asked for a second code a moment later. */
+const confirmTotp = (app: App, context: CallerContext, code: string) =>
+  app.accountChanges.byCaller(context, ['totp_added', 'stepped_up'], async (sql, user) => {
+    const added = await addTotp(app, code, sql, user, context.caller.sessionId)
+    if (isRefused(added)) return added
+    const { result, changes } = added
+    return { result, changes: { ...changes, stepped_up: { proven: 'otp' as const, event: { reason: 'code' } } } }
+  })
 
 const removeTotp = ({ accountChanges, factors }: App, context: CallerContext) =>
   accountChanges.byCaller(context, 'totp_removed', async (sql, { id: userId }) => {
@@ -105,7 +107,7 @@ const enrolRefusals = ['challenge_over', 'mailed_code_required', 'link_required'
 
 /** Apps are added with a session, or at a sign-in that cannot go on without a factor. */
 const addTotpRoutes = (server: Server, app: App) => {
-  const { guards, callers, enrolling, cookies, signInCookies, factors, signIns } = app
+  const { guards, callers, cookies, enrolling, signInCookies, factors, signIns } = app
 
   route(server, 'POST /api/auth/totp', {
     ...enrolment,
@@ -133,11 +135,16 @@ const addTotpRoutes = (server: Server, app: App) => {
     body: Type.Object({ code: Type.String({ minLength: 1, maxLength: 64 }) }),
     refuses: [...enrolRefusals, 'totp_is_on', 'bad_request', 'wrong_second_factor', 'no_totp_begun'],
     answers: {
-      200: withHeaders(TotpConfirmed, { 'Set-Cookie': 'After `next: "enrolment"`: access_token and refresh_token' }),
+      200: withHeaders(TotpConfirmed, { 'Set-Cookie': 'New access_token and refresh_token' }),
     },
     handle: async ({ body: { code }, request, reply }) => {
       const enroller = enrolling.of(request)
-      if ('caller' in enroller) return confirmTotp(app, callers.contextOf(request), code)
+      if ('caller' in enroller) {
+        const added = await confirmTotp(app, callers.contextOf(request), code)
+        if (isRefused(added)) return added
+        if (added.issued) cookies.renewSession(reply, added.issued)
+        return added.result
+      }
       const proof = { token: enroller.challenge, second: 'otp' } as const
       const finished = await signIns.byEnrolment(proof, signInCookies.browserOf(request), (...held) =>
         addTotp(app, code, ...held),
@@ -147,7 +154,7 @@ const addTotpRoutes = (server: Server, app: App) => {
         return finished
       }
       const { recoveryCodes } = finished.added
-      return sendContinuedSignIn(reply, { cookies, signInCookies }, finished.outcome, { recoveryCodes })
+      return sendContinuedSignIn(reply, app, finished.outcome, { recoveryCodes })
     },
   })
 }

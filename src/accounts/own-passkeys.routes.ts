@@ -3,6 +3,7 @@ import { longestPasskeyName } from '../contract/name-lengths.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { PasskeyCreationOptions, PasskeyCredential } from '../contract/passkeys.js'
 import { NoContent, Passkey, PasskeyAdded } from '../contract/schemas.js'
+import { amrOfProof } from '../contract/second-factors.js'
 import { clientDataOf, sessionBinding } from '../factors/passkey-ceremonies.js'
 import { type NewPasskey, passkeyName } from '../factors/passkeys.js'
 import { clientOf } from '../http/request-origin.js'
@@ -18,15 +19,19 @@ import { enrollerSecurity } from '../sign-in/enrol-guard.js'
 import type { User } from '../users/users.js'
 import { passkeyBody } from './user-bodies.js'
 
-/** What a browser has made. `name`: as the user typed it, or else the device in the language of the page. */
-type CreatedPasskey = { credential: PasskeyCredential; sealedChallenge: string | undefined; name: string }
+/** The name as the user typed it; otherwise that of the password manager, if it is known, or else the device in the language of the page. */
+type Names = { typed: string | undefined; device: string }
+
+/** What a browser has made. */
+type CreatedPasskey = { credential: PasskeyCredential; sealedChallenge: string | undefined; names: Names }
 
 const addTo = async (
   { passkeys }: App,
-  { newPasskey, name }: { newPasskey: NewPasskey; name: string },
+  { newPasskey, names }: { newPasskey: NewPasskey; names: Names },
   sql: Transaction,
   user: User,
 ) => {
+  const name = names.typed ?? newPasskey.provider ?? names.device
   const added = await passkeys.add(sql, user, newPasskey, name)
   if (isRefused(added)) return added
   const details = { mail: { passkeyName: added.name }, undo: { id: added.id } }
@@ -46,20 +51,23 @@ const optionsAtSignIn = async ({ enrolments, passkeyCeremonies }: App, token: st
   return passkeyCeremonies.registrationOptions(user, sessionBinding({ userId: user.id, sessionId: pending.id }))
 }
 
-const addPasskey = async (app: App, context: CallerContext, { credential, sealedChallenge, name }: CreatedPasskey) => {
+/** The user has just used the new passkey, so the session has it as a proof from now on. */
+const addPasskey = async (app: App, context: CallerContext, { credential, sealedChallenge, names }: CreatedPasskey) => {
   const binding = sessionBinding(context.caller)
   const newPasskey = await app.passkeyCeremonies.verifyNew({ credential, sealedChallenge, binding })
   if (isRefused(newPasskey)) return newPasskey
-  const added = await app.accountChanges.byCaller(context, 'passkey_added', (sql, user) =>
-    addTo(app, { newPasskey, name }, sql, user),
-  )
-  return isRefused(added) ? added : added.result
+  return app.accountChanges.byCaller(context, ['passkey_added', 'stepped_up'], async (sql, user) => {
+    const added = await addTo(app, { newPasskey, names }, sql, user)
+    if (isRefused(added)) return added
+    const stepped_up = { proven: amrOfProof('passkey'), event: { reason: 'passkey' } }
+    return { result: added.result, changes: { ...added.changes, stepped_up } }
+  })
 }
 
 /** Adds the first factor of an account, and finishes the sign-in that cannot go on without one. */
 const addAtSignIn = async (
   app: App,
-  { credential, sealedChallenge, name }: CreatedPasskey,
+  { credential, sealedChallenge, names }: CreatedPasskey,
   token: string,
   browser: Browser,
 ) => {
@@ -69,7 +77,7 @@ const addAtSignIn = async (
   const newPasskey = await app.passkeyCeremonies.verifyNew({ credential, sealedChallenge, binding })
   if (isRefused(newPasskey)) return newPasskey
   return app.signIns.byEnrolment({ token, second: 'passkey' }, browser, (sql, user) =>
-    addTo(app, { newPasskey, name }, sql, user),
+    addTo(app, { newPasskey, names }, sql, user),
   )
 }
 
@@ -104,7 +112,7 @@ const clearsCeremony = { 'Set-Cookie': 'Clears passkey_…, which bound the chal
 
 /** Passkeys are added with a fresh session, or at a sign-in that cannot go on without a factor. */
 const addPasskeyRoutes = (server: Server, app: App) => {
-  const { guards, ceremonyCookies, callers, enrolling, cookies, signInCookies } = app
+  const { guards, ceremonyCookies, callers, cookies, enrolling, signInCookies } = app
 
   route(server, 'POST /api/auth/passkeys/options', {
     guard: guards.enrol,
@@ -137,17 +145,22 @@ const addPasskeyRoutes = (server: Server, app: App) => {
     refuses: [...enrolRefusals, 'bad_request', 'passkey_rejected', 'too_many_passkeys'],
     refusalHeaders: { 401: clearsCeremony, 403: clearsCeremony, 409: clearsCeremony },
     answers: {
-      201: withHeaders(PasskeyAdded, { 'Set-Cookie': 'After `next: "enrolment"`: access_token and refresh_token' }),
+      201: withHeaders(PasskeyAdded, { 'Set-Cookie': 'New access_token and refresh_token' }),
     },
     handle: async ({ body: { credential, name: typedName }, request, reply }) => {
       const sealedChallenge = ceremonyCookies.take(request, reply, clientDataOf(credential)?.challenge)
       const enroller = enrolling.of(request)
       const { userAgent, language = 'en' } = clientOf(request)
-      const created = { credential, sealedChallenge, name: typedName ?? deviceIn(language, userAgent) }
-      if ('caller' in enroller) return addPasskey(app, callers.contextOf(request), created)
+      const names = { typed: typedName, device: deviceIn(language, userAgent) }
+      const created = { credential, sealedChallenge, names }
+      if ('caller' in enroller) {
+        const added = await addPasskey(app, callers.contextOf(request), created)
+        if (isRefused(added)) return added
+        if (added.issued) cookies.renewSession(reply, added.issued)
+        return added.result
+      }
       const finished = await addAtSignIn(app, created, enroller.challenge, signInCookies.browserOf(request))
-      if (!isRefused(finished))
-        return sendContinuedSignIn(reply, { cookies, signInCookies }, finished.outcome, finished.added)
+      if (!isRefused(finished)) return sendContinuedSignIn(reply, app, finished.outcome, finished.added)
       signInCookies.clearChallengeIfOver(reply, finished)
       return finished
     },

@@ -23,6 +23,7 @@ const attentionOf = (overrides: Partial<Dependencies>) =>
     applicationKeys: { list: async () => [] },
     clockOffsetSeconds: () => 0,
     freeSpace: async () => undefined,
+    configurationFile: undefined,
     ...overrides,
   })()
 

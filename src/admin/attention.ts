@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import type { AttentionCode } from '../contract/admin/admin-bodies.js'
 import type { EventKind } from '../contract/events.js'
 import { timeSpan } from '../contract/time-spans.js'
@@ -26,6 +27,8 @@ type Needed = {
   clockOffsetSeconds: () => number | undefined
   /** The free bytes on the disk of our own database; undefined if the database is elsewhere. */
   freeSpace: () => Promise<number | undefined>
+  /** The path of CONFIGURATION_FILE. */
+  configurationFile: string | undefined
 }
 
 type Finding = Attention | false
@@ -39,6 +42,7 @@ const toleratedOffset = 1 * minutes
 const refusedMailsWindow = 1 * days
 const givenUpMailsWindow = 7 * days
 const ceilingsWindow = 1 * days
+const releasedWindow = 7 * days
 
 const inWords = (milliseconds: number) => timeSpan(milliseconds, 'en')
 
@@ -197,6 +201,32 @@ const checkClock = ({ clockOffsetSeconds }: Needed): Finding => {
   )
 }
 
+/** The file of CONFIGURATION_FILE, and what it has left to others. */
+const checkConfiguration = async ({ database, clock, configurationFile }: Needed): Promise<Finding[]> => {
+  const [file] =
+    configurationFile === undefined ? [] : await store.selectConfigurationFault(database, basename(configurationFile))
+  const releasedCount = await countEvents(database, clock, 'configuration_released', releasedWindow)
+  const withoutSecret = (await store.countWithoutSecret(database))[0]?.applications ?? 0
+  return [
+    file?.fault != null && {
+      code: 'configuration_refused',
+      message: `CONFIGURATION_FILE could not be applied, and everything stays as it was: ${file.fault}`,
+      since: file.tried_at,
+      detail: file.fault,
+    },
+    releasedCount > 0 && {
+      code: 'configuration_released',
+      message: `A configuration file does not name ${countText(releasedCount, 'thing')} any more, in the last ${inWords(releasedWindow)}. \`latchkey events --kind configuration_released\` names them: pages and commands may change them now.`,
+      count: releasedCount,
+    },
+    withoutSecret > 0 && {
+      code: 'application_without_secret',
+      message: `${countText(withoutSecret, 'application has', 'applications have')} no secret, and cannot sign anybody in. \`latchkey application secret add APPLICATION\` adds one.`,
+      count: withoutSecret,
+    },
+  ]
+}
+
 const megabyte = 1_000_000
 /** When the disk is full, PostgreSQL stops. */
 const littleSpace = 1_000 * megabyte
@@ -220,6 +250,7 @@ export const createAttention = (deps: Needed) => async (): Promise<Attention[]> 
     ...(await checkLogoutNotices(deps)),
     ...(await checkAllKeys(deps)),
     await checkCeilings(deps),
+    ...(await checkConfiguration(deps)),
     checkClock(deps),
     await checkSpace(deps),
   ]

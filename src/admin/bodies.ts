@@ -91,7 +91,7 @@ const problemBody = ({ kind, message, count, seenAt }: SeenProblem) => ({
 })
 
 /** The file that owns something, or nobody. */
-export const setByBody = (file: string | undefined) => (file === undefined ? null : { file })
+const setByBody = (file: string | undefined) => (file === undefined ? null : { file })
 
 export const applicationBody = (
   application: Application,

@@ -50,16 +50,16 @@ const applicationId = Type.Object({ id: Type.String({ maxLength: 200 }) })
 const invalid = (fault: string, message: string, value?: string) =>
   refuse('invalid_configuration', { fault, message, ...(value !== undefined && { value }) })
 
-const codesOfTheirOwn = ['name_taken', 'origin_taken', 'id_taken'] as const
-type Taken = (typeof codesOfTheirOwn)[number]
+const codesOfTheirOwn = ['name_taken', 'origin_taken', 'id_taken', 'no_group'] as const
+type OwnCode = (typeof codesOfTheirOwn)[number]
 
-const isTaken = (code: string): code is Taken => codesOfTheirOwn.some((each) => each === code)
+const hasOwnCode = (code: string): code is OwnCode => codesOfTheirOwn.some((each) => each === code)
 
 /** A refusal of the rules of applications, as the API answers it. */
 const asAnswer = (refusal: NewApplicationRefusal) => {
   const { refused } = refusal
   const message = applicationRefusalSentence(refusal)
-  if (isTaken(refused)) return refuse(refused, { message })
+  if (hasOwnCode(refused)) return refuse(refused, { message })
   const details: Readonly<Record<string, string | undefined>> = { ...refusal }
   return invalid(refused, message, details.address ?? details.path ?? details.group)
 }
@@ -123,7 +123,7 @@ const textsToPaste = (
   ...(redirectAddresses.length > 0 ? [generalSettings(id, secret, issuer)] : []),
   ...(program ? [programs[program].settings({ id, secret: secret ?? '', issuer, name, home })] : []),
   ...(proxy && proxyOrigin !== undefined
-    ? [proxySettings(proxy, proxyOrigin, `latchkey application check ${JSON.stringify(name)}`)]
+    ? [proxySettings(proxy, proxyOrigin, issuer, `latchkey application check ${JSON.stringify(name)}`)]
     : []),
 ]
 
@@ -347,6 +347,34 @@ const settingsRoutes = (server: Server, app: Needed, adminGuard: AdminGuard) => 
   })
 }
 
+type ChangedBack = Awaited<ReturnType<Needed['changeBack']>>
+type ChangeBackRefusal = Extract<ChangedBack, { refused: string }>
+type OtherRefusal = Exclude<ChangeBackRefusal, NewApplicationRefusal>
+
+/** The refusals that are answered as they are. Others mean that there is nothing to change back any more. */
+const answeredAsIs = {
+  changed_meanwhile: true,
+  last_secret: true,
+  not_changed_back: true,
+  set_by_environment: true,
+  set_by_file: true,
+  application_in_use: false,
+  no_application: false,
+  no_secret: false,
+  too_many_secrets: false,
+  invalid_configuration: false,
+} as const satisfies Record<OtherRefusal['refused'], boolean>
+type AsIs = {
+  [Code in keyof typeof answeredAsIs]: (typeof answeredAsIs)[Code] extends true ? Code : never
+}[keyof typeof answeredAsIs]
+
+const isRuleRefusal = (refusal: ChangeBackRefusal): refusal is Extract<ChangeBackRefusal, NewApplicationRefusal> =>
+  !Object.hasOwn(answeredAsIs, refusal.refused)
+
+const isAsIs = (code: OtherRefusal['refused']): code is AsIs => answeredAsIs[code]
+
+const changeBackRefusal = ({ refused }: OtherRefusal) => refuse(isAsIs(refused) ? refused : 'not_changed_back')
+
 const changeBackRoute = (server: Server, { changeBack, events }: Needed, adminGuard: AdminGuard) => {
   adminRoute(server, `POST ${adminPath}/events/:id/change-back`, {
     guard: adminGuard.changeConfiguration,
@@ -372,22 +400,7 @@ const changeBackRoute = (server: Server, { changeBack, events }: Needed, adminGu
       const { username: by } = adminGuard.administratorOf(request)
       const changed = await changeBack(event, { origin: adminGuard.actingClient(request, reason), by, endsAccess })
       if (!isRefused(changed)) return { event: id, secret: changed.secret ?? null }
-      switch (changed.refused) {
-        case 'changed_meanwhile':
-        case 'last_secret':
-        case 'not_changed_back':
-        case 'set_by_environment':
-        case 'set_by_file':
-          return changed
-        case 'application_in_use':
-        case 'no_application':
-        case 'no_secret':
-        case 'too_many_secrets':
-        case 'invalid_configuration':
-          return refuse('not_changed_back')
-        default:
-          return asAnswer(changed)
-      }
+      return isRuleRefusal(changed) ? asAnswer(changed) : changeBackRefusal(changed)
     },
   })
 }

@@ -134,6 +134,7 @@ export const adminReportsRoutes = (
     ...app,
     clockOffsetSeconds: clockWatch.offset,
     freeSpace: () => freeSpaceOf(config),
+    configurationFile: config.configurationFile,
   })
   const dailyCounts = createDailyCounts(app)
 

@@ -100,5 +100,18 @@ export const countLateMails = (sql: Sql, waitingSince: Date) =>
     [waitingSince],
   )
 
+/** Why the file of this name could not be applied; null if it could. */
+export const selectConfigurationFault = (sql: Sql, name: string) =>
+  sql.query<{ fault: string | null; tried_at: Date }>(
+    'select fault, tried_at from configuration_files where name = $1',
+    [name],
+  )
+
+export const countWithoutSecret = (sql: Sql) =>
+  sql.query<{ applications: number }>(
+    `select count(*)::int as applications from applications as a where kind = 'web' and redirect_addresses <> '{}'
+       and not exists (select 1 from application_secrets as s where s.application_id = a.id)`,
+  )
+
 export const countEventsOfKind = (sql: Sql, kind: string, from: string) =>
   sql.query<{ events: number }>('select count(*) as events from events where id >= $1 and kind = $2', [from, kind])

@@ -76,8 +76,8 @@ const hasSecrets = ({ kind, redirectAddresses }: NewApplication) => kind === 'we
 /** A text that is another one after each change of the application, of its secrets and its icon. */
 const versionOf = async (sql: Sql, application: Application) => {
   const secrets = await store.selectSecrets(sql, application.id)
-  const icons = (await store.selectIcons(sql)).filter(({ id }) => id === application.id)
-  const parts = [rowFrom(application), secrets.map(({ id }) => id), icons]
+  const icon = await store.selectIconVersion(sql, application.id)
+  const parts = [rowFrom(application), secrets.map(({ id }) => id), icon]
   return fingerprint(JSON.stringify(parts)).toString('base64url').slice(0, 22)
 }
 

@@ -96,7 +96,7 @@ export const newApplicationFrom = (name: string, given: ApplicationShape): NewAp
     name,
     kind,
   }
-  const { home, ...changes } = changeFrom(withProgram(given) as ApplicationPatch)
+  const { home, ...changes } = changeFrom(withProgram(given))
   const application = { ...fields, ...changes, name }
   return { ...application, home: home ?? defaultHome(application.redirectAddresses, application.proxyOrigin) }
 }

@@ -34,6 +34,12 @@ export const selectIcons = (sql: Sql) =>
     "select application_id as id, left(encode(sha256(png), 'hex'), 16) as version from application_icons",
   )
 
+export const selectIconVersion = (sql: Sql, applicationId: string) =>
+  sql.query<{ version: string }>(
+    "select left(encode(sha256(png), 'hex'), 16) as version from application_icons where application_id = $1",
+    [applicationId],
+  )
+
 export const selectIcon = (sql: Sql, applicationId: string) =>
   sql.query<{ png: Buffer }>('select png from application_icons where application_id = $1', [applicationId])
 

@@ -53,6 +53,10 @@ const endOne = (
     await recordEnds(services, sql, kind, await store.deleteById(sql, id), origin)
   })
 
+/** Ends every authorization of an application whose row the caller holds. */
+const endAllOf = (services: Services) => async (sql: Transaction, applicationId: string, origin: RequestOrigin) =>
+  recordEnds(services, sql, 'application_access_ended', await store.deleteOfApplication(sql, applicationId), origin)
+
 export type UsedApplications = ReturnType<typeof createUsedApplications>
 
 /**
@@ -115,15 +119,7 @@ export const createUsedApplications = (
       origin: RequestOrigin,
     ) => recordEnds(services, sql, 'application_access_ended', await store.deleteWithoutRight(sql, filter), origin),
 
-    /** Ends every authorization of an application whose row the caller holds. */
-    endAll: async (sql: Transaction, applicationId: string, origin: RequestOrigin) =>
-      recordEnds(
-        services,
-        sql,
-        'application_access_ended',
-        await store.deleteOfApplication(sql, applicationId),
-        origin,
-      ),
+    endAll: endAllOf(services),
 
     /** Ends the authorization of a device that has signed out. The session of a browser is left alone. */
     endOfDevice: async (sid: string, origin: RequestOrigin) => {

@@ -15,6 +15,7 @@ export const backupTables: Readonly<Record<string, BackedUpTable | LeftOutTable>
   schema_migrations: { leftOut: 'the header has it' },
   content: {},
   stored_settings: {},
+  configuration_files: { leftOut: 'the next start applies the file again' },
   groups: {},
   users: {},
   reserved_usernames: {},

@@ -51,6 +51,7 @@ describe('the frame of a command', () => {
   const greet = command({
     summary: 'Greet',
     help: 'latchkey greet NAME [--loud] [--json]\n\n  --loud    louder',
+    json: '{"greeting", "title"}',
     args: ['NAME', '[TITLE]'],
     options: { loud: { type: 'boolean' } },
     read: ({ args: [name] }) => {
@@ -93,7 +94,7 @@ describe('the frame of a command', () => {
 
   it('prints JSON with --json, which the help names below the other options', async () => {
     expect((await run('ada', 'Dr.', '--json')).out).toBe('{"greeting":"Hello ada","title":"Dr."}\n')
-    expect(greet.help).toMatch(/\n {2}--loud {4}louder\n {2}--json {4}one JSON object, for programs$/)
+    expect(greet.help).toMatch(/\n {2}--loud {4}louder\n {2}--json {4}\{"greeting", "title"\}$/)
   })
 
   it('refuses wrong arguments before it opens a database', async () => {

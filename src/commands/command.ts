@@ -16,7 +16,7 @@ import type { Rooms } from '../service/open-rooms.js'
 import type { Environment } from '../settings/config.js'
 import type { BulkUsers } from '../users/bulk.js'
 import { type EmailRefusal, readEmail } from '../users/names.js'
-import { printableJson } from './terminal/printing.js'
+import { inColumn, printableJson } from './terminal/printing.js'
 
 /** The password functions that commands need: the rules, and the hash. */
 export type CommandPasswords = {
@@ -58,10 +58,21 @@ export type CommandContext = Terminal & {
   openRooms(role: DatabaseRole): Promise<CommandRooms>
 }
 
-/** `run` returns the exit code: 0 for success, 1 if something failed, 2 for wrong arguments. */
+type OptionTypes = NonNullable<ParseArgsConfig['options']>
+
+/** What --json prints. Every command has it, or says why not. */
+type JsonShape = string | { inHelp: string } | { none: string }
+
+const hasJson = (json: JsonShape) => typeof json === 'string' || 'inHelp' in json
+
+/** `run` returns the exit code: 0 for success, 1 if something failed, 2 for wrong arguments, 3 for a plan that has changes. */
 export type Command = {
   summary: string
   help: string
+  /** The names of the arguments, and the options but --json. */
+  args: readonly string[]
+  options: OptionTypes
+  json: JsonShape
   /** The output cannot be shown again, so the command fails if it could not be written. */
   printsOnce?: true
   run(args: string[], context: CommandContext): Promise<number>
@@ -76,8 +87,6 @@ export class UsageFault extends Error {
 export class CommandFailure extends OperatorError {
   override name = 'CommandFailure'
 }
-
-type OptionTypes = NonNullable<ParseArgsConfig['options']>
 
 /**
  * Keeps only the first sentence of Node's message: the others do not fit our commands. A name that begins with a dash looks like an
@@ -215,8 +224,8 @@ type Description<Names extends readonly string[], Options extends OptionTypes> =
   summary: string
   /** Ends with the options: the line of --json is added below them. */
   help: string
-  /** What the help says of --json. True: the help says it itself. False: there is no such option. */
-  json?: string | boolean
+  /** The shape that --json prints. `inHelp`: the help has the option in its own words. `none`: why there is no such option. */
+  json: JsonShape
   printsOnce?: true
   /** The names of the arguments. One in brackets, such as `[USER]`, may be left out. */
   args?: Names
@@ -237,10 +246,10 @@ type RoomsDescription<Names extends readonly string[], Options extends OptionTyp
 export type Operator = ReturnType<typeof operator>
 
 /** In the column of the other options, or of what else the help lists. */
-const withJsonHelp = (help: string, json: string | boolean) => {
-  if (typeof json === 'boolean') return help
+const withJsonHelp = (help: string, json: JsonShape) => {
+  if (typeof json !== 'string') return help
   const column = /^ {2}\S.*? {2,}(?=\S)/m.exec(help)?.[0].length ?? '  --json    '.length
-  return `${help}${/^ {2}--/m.test(help) ? '\n' : '\n\n'}${'  --json'.padEnd(column)}${json}`
+  return `${help}${/^ {2}--/m.test(help) ? '\n' : '\n\n'}${'  --json'.padEnd(column)}${json.includes('\n') ? json : inColumn(json, column)}`
 }
 
 const printOutput = async ({ stdout, stderr }: CommandContext, asJson: boolean, output: Output | number) => {
@@ -255,16 +264,19 @@ const printOutput = async ({ stdout, stderr }: CommandContext, asJson: boolean, 
 
 /** The frame of every command: its arguments, its help, and how its result is printed. */
 const framed = <const Names extends readonly string[], const Options extends OptionTypes>(
-  { summary, help, json = 'one JSON object, for programs', printsOnce, args, options }: Description<Names, Options>,
+  { summary, help, json, printsOnce, args, options }: Description<Names, Options>,
   work: (given: Given<Names, Options>, finish: (output: Output | number) => Promise<number>) => Promise<number>,
 ): Command => ({
   summary,
   help: withJsonHelp(help, json),
+  args: args ?? [],
+  options: options ?? {},
+  json,
   ...(printsOnce && { printsOnce }),
   run: async (typed, context) => {
     const { positionals, values } = readArguments(
       typed,
-      { ...options, ...(json !== false && jsonOption) } as Options & typeof jsonOption,
+      { ...options, ...(hasJson(json) && jsonOption) } as Options & typeof jsonOption,
       args ?? [],
     )
     const given = { args: positionals as unknown as Arguments<Names>, values, context }

@@ -29,6 +29,7 @@ import { stats } from './operations/stats.js'
 import { webhooksList, webhooksRetry } from './operations/webhooks.js'
 import { migrate } from './serving/migrate.js'
 import { serve } from './serving/serve.js'
+import { printableJson } from './terminal/printing.js'
 import { inviteCommand } from './users/invite.js'
 import { setupLink } from './users/setup-link.js'
 import { userAdd } from './users/user-add.js'
@@ -130,10 +131,23 @@ const generalHelp = () => `Latchkey, a self-hosted authentication service.
 
 ${summaries().join('\n')}
 
-latchkey COMMAND --help explains a command, latchkey --version prints the version.
+latchkey COMMAND --help explains a command, latchkey help --json describes all of them, latchkey --version prints the version.
 Settings are environment variables, or lines of a .env file with LATCHKEY_ before the name: see docs/configuration.md.`
 
 const asksForHelp = (arg: string) => arg === '--help' || arg === '-h'
+
+/** What programs and agents need to know of each command. */
+const describeCommands = () => ({
+  exitCodes: { 0: 'done', 1: 'refused or failed', 2: 'used wrongly', 3: 'apply --plan: something would change' },
+  commands: Object.entries(commands).map(([name, { summary, help, args, options, json }]) => ({
+    name,
+    summary,
+    arguments: args.map((each) => ({ name: each.replaceAll(/[[\]]/g, ''), required: !each.startsWith('[') })),
+    options: Object.entries(options).map(([option, { type, multiple = false }]) => ({ name: option, type, multiple })),
+    json: typeof json === 'string' ? json : 'inHelp' in json ? json.inHelp : null,
+    help,
+  })),
+})
 
 /** The command that the first arguments name. */
 const findCommand = (args: readonly string[]) =>
@@ -144,7 +158,7 @@ const runWithoutCommand = async (args: readonly string[], { stdout, stderr }: Co
   const [first = ''] = args
   const words = args.filter((arg) => !arg.startsWith('-'))
   if (asksForHelp(first) || first === 'help') {
-    await print(stdout, generalHelp())
+    await print(stdout, args.includes('--json') ? printableJson(describeCommands()) : generalHelp())
     return 0
   }
   if (first === '--version' || first === 'version') {

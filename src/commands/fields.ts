@@ -3,7 +3,7 @@ import type { ProfileFieldDefinition } from '../contract/profile-fields.js'
 import { countText } from '../lib/text.js'
 import { readProfileFields } from '../service/operator-files.js'
 import { loadSettings } from '../settings/config.js'
-import { CommandFailure, type CommandRooms, command, commandWithoutRooms, print } from './command.js'
+import { CommandFailure, type CommandRooms, command, commandWithoutRooms } from './command.js'
 import { asTable, listOf } from './terminal/printing.js'
 
 const typeScriptTypeOf = ({ type, options = [] }: ProfileFieldDefinition) => {
@@ -92,23 +92,23 @@ export const fieldsList = command({
   help: `latchkey fields list [--json]
 
 Lists the fields of PROFILE_FIELDS_FILE, and those that have left the file while users still have values of them.`,
-  json: 'one JSON object on each line, for programs',
+  json: 'one JSON object on each line: {"key", "type", "users", …}',
   run: async (rooms) => listOf(await rowsOf(rooms), { asTable: fieldTable, none: noFieldsText }),
 })
 
 export const fieldsTypes = commandWithoutRooms({
   summary: 'Write the profile fields as TypeScript types',
-  help: `latchkey fields types > profile-fields.ts
+  help: `latchkey fields types [--json] > profile-fields.ts
 
 Writes the types of \`fields\` from PROFILE_FIELDS_FILE: \`ProfileFields\` is what an account, a webhook, the service API and
 the claim have, \`RegistrationFields\` what a registration takes, \`ProfileFieldChanges\` what a change of the account takes,
 and \`OperatorFieldChanges\` what the service API takes. It opens no database.`,
-  json: false,
+  json: '{"types": text}',
   run: async ({ context }) => {
     const { profileFieldsFile: path } = loadSettings(await context.settings(), ['PROFILE_FIELDS_FILE'])
     if (path === undefined) throw new CommandFailure('PROFILE_FIELDS_FILE is not set.')
-    await print(context.stdout, typeScriptOfFields(await readProfileFields(path)))
-    return 0
+    const types = typeScriptOfFields(await readProfileFields(path))
+    return { json: { types }, text: types }
   },
 })
 
@@ -120,6 +120,7 @@ Deletes what users have entered into the field KEY, for all of them. Take the fi
 instance first. This cannot be taken back.
 
   --yes     needed: without it, says how many users have a value and changes nothing`,
+  json: '{"key", "users"}',
   args: ['KEY'],
   options: { yes: { type: 'boolean' } },
   run: async ({ profileFields, events }, { args: [key], values, operator }) => {

@@ -14,6 +14,7 @@ export const groupAdd = command({
 A group is a name and its members. Who may open what is written in the proxy (\`/api/auth/verify?group=NAME\`) or in the
 application (claim \`groups\`, header X-Auth-Groups). NAME has 1 to 32 characters: small letters, digits, dots, underscores and
 hyphens, with a letter or a digit first. Members join with \`latchkey user groups USER --add NAME\`.`,
+  json: '{"name", "added": true or false, "members"}',
   args: ['NAME'],
   read: ({ args: [name] }) => ({ name: groupNameFrom(name) }),
   run: async ({ groups }, { name, operator }) => {
@@ -35,7 +36,7 @@ const groupTable = (groups: readonly Group[]) =>
 export const groupList = command({
   summary: 'List the groups and how many members each has',
   help: `latchkey group list [--json]`,
-  json: 'one JSON object on each line, for programs',
+  json: 'one JSON object on each line: {"name", "members", "createdAt", "setByFile"?}',
   run: async ({ groups }) => listOf(await groups.list(), { asTable: groupTable, none: 'There are no groups.' }),
 })
 
@@ -46,7 +47,7 @@ export const groupMembers = command({
   help: `latchkey group members NAME [--limit N] [--after ID] [--json]
 
 The same as \`latchkey user list --group NAME\`, with the same options.`,
-  json: true,
+  json: { inHelp: 'one JSON object on each line, as of user list' },
   args: ['NAME'],
   options: optionsOfMembers,
   read: ({ args: [group], values }) => readListing({ ...values, group }),
@@ -82,6 +83,7 @@ A group that an application lets in (latchkey application list) is not deleted. 
 They lose it within two seconds, and stay signed in. If the command is interrupted, some members have lost it; run it again.
 
   --yes     delete it although it has members`,
+  json: '{"name", "deleted", "members"}',
   args: ['NAME'],
   options: { yes: { type: 'boolean' } },
   read: ({ args: [name] }) => ({ name: groupNameFrom(name) }),
@@ -110,6 +112,7 @@ username, an email or an id.
 
   --add GROUP       or several with commas; they must be there (latchkey group add)
   --remove GROUP    or several with commas`,
+  json: '{"id", "username", "groups": [NAME], "changed"}',
   args: ['USER'],
   options: { add: { type: 'string', multiple: true }, remove: { type: 'string', multiple: true } },
   read: ({ values }) => {

@@ -4,9 +4,9 @@ import type { Events } from '../messages/events.js'
 import type { Database, Transaction } from '../platform/database/database.js'
 import type { LiveSettingsReader } from '../settings/live-settings.js'
 import * as store from './configuration.store.js'
+import { faultIn } from './configuration-fault.js'
 import { type Applying, type Current, extrasOf, type Kind } from './kinds.js'
 import type { Configuration, Wanted } from './read-configuration.js'
-import { faultIn } from './read-document.js'
 
 /** `secrets`: those that were made for new applications, by their names. They cannot be shown again. */
 export type Applied = { changes: readonly ConfigurationChange[]; secrets: Readonly<Record<string, string>> }
@@ -162,7 +162,7 @@ export const createConfigurationFiles = (needed: Needed) => {
             .map(([name, { shape }]) => [name, 'value' in shape ? shape.value : shape])
           if (named.length > 0) all.push([kindName, Object.fromEntries(named)])
         }
-        return Object.fromEntries(all.length > 0 ? all : [['groups', {}]]) as Partial<Record<KindName, object>>
+        return Object.fromEntries(all.length > 0 ? all : [['groups', {}]])
       }),
   }
 }

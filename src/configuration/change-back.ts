@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { ApplicationChanges } from '../applications/application-changes.js'
 import {
   type ApplicationPatch,
@@ -25,8 +26,6 @@ type ChangeEvent = { kind: string; details: EventDetails | null }
 /** `endsAccess`: also ends all tokens and sessions of the application. */
 type Wish = Omit<SettingChange, 'expectedVersion'> & { endsAccess: boolean }
 
-const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
-
 const hasKeys = (values: object | undefined) => values !== undefined && Object.keys(values).length > 0
 
 /** Whether such an event is about something that could be changed back. Whether it still can, shows when it is tried. */
@@ -39,7 +38,7 @@ export const canChangeBack = (kind: string, { before, after, secret }: EventDeta
 /** Whether the application still has what the event has given it. */
 const isStillAs = (application: Application, after: object) => {
   const now: Readonly<Record<string, unknown>> = { ...fullShapeOf(application), name: application.name }
-  return Object.entries(after).every(([name, value]) => isSame(now[name], value))
+  return Object.entries(after).every(([name, value]) => isDeepStrictEqual(now[name], value))
 }
 
 const changeApplicationBack = async (
@@ -57,7 +56,8 @@ const changeApplicationBack = async (
   // What is compared here is what is changed below, or the version is another one.
   const options = { expectedVersion: await applicationChanges.versionOf(application), endsAccess }
   if (secret !== undefined) return applicationChanges.removeSecret(id, secret, origin, options)
-  const isUnchanged = kind === 'application_added' ? isSame(shapeOf(application), after) : isStillAs(application, after)
+  const isUnchanged =
+    kind === 'application_added' ? isDeepStrictEqual(shapeOf(application), after) : isStillAs(application, after)
   if (!isUnchanged) return refuse('changed_meanwhile')
   return kind === 'application_added'
     ? applicationChanges.delete(id, origin, { ...options, evenIfUsed: true })
@@ -66,19 +66,16 @@ const changeApplicationBack = async (
 
 const changeSettingBack = async ({ settingChanges, liveSettings }: Needed, details: EventDetails, wish: Wish) => {
   const { name } = details
-  const [before, after] = [details.before, details.after].map(
-    (each) => (each as { value?: unknown } | undefined)?.value,
-  )
+  const valueIn = (values: { value?: unknown } | undefined) => values?.value
+  const [before, after] = [valueIn(details.before), valueIn(details.after)]
   const setting = (await liveSettings.describe()).find((each) => each.name === name)
   if (!setting || !isLiveSetting(name)) return refuse('not_changed_back')
-  if (!isSame(setting.value, after)) return refuse('changed_meanwhile')
+  if (!isDeepStrictEqual(setting.value, after)) return refuse('changed_meanwhile')
   const change = { ...wish, expectedVersion: settingVersion(setting) }
-  return isSame(before, setting.default)
+  return isDeepStrictEqual(before, setting.default)
     ? settingChanges.remove(name, change)
     : settingChanges.write(name, before, change)
 }
-
-export type ChangeBack = ReturnType<typeof createChangeBack>
 
 /** Changes back what an event is about, unless something else has changed it since. A secret that comes with it is shown only now. */
 export const createChangeBack =

@@ -16,7 +16,8 @@ import { fingerprint } from '../lib/random.js'
 import { nearestName } from '../settings/likely-typos.js'
 import type { LiveSettingsReader } from '../settings/live-settings.js'
 import { readLiveSetting } from '../settings/live-settings.js'
-import { ConfigurationFault, type Found, faultIn, readDocument, readWhole } from './read-document.js'
+import { ConfigurationFault, faultIn } from './configuration-fault.js'
+import { type Found, readDocument, readWhole } from './read-document.js'
 
 /** One thing that a file names. `shape` is what the file says about it, without its secrets and its icon. */
 export type Wanted = {
@@ -159,8 +160,8 @@ const entriesOf = (found: Found, key: string): ReadonlyMap<string, { keyLine: nu
 /** Reads a configuration file and everything that it names, once. What it says is applied from memory. */
 export const readConfiguration = async (path: string, context: Omit<Reading, 'path'>): Promise<Configuration> => {
   const bytes = await readWhole(path)
-  const document = await readDocument(path, bytes)
-  const faults = faultsOf(document, configurationSchema() as Schema, '')
+  const document = readDocument(path, bytes)
+  const faults = faultsOf(document, configurationSchema(), '')
   if (faults.length > 0) {
     const lines = faults.slice(0, maxFaults).map(({ line, sentence }) => faultIn(path, sentence, line).message)
     throw new ConfigurationFault(lines.join('\n'))

@@ -1,7 +1,8 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import type * as Yaml from 'yaml'
-import { OperatorError, whyUnreadable } from '../lib/operator-error.js'
+import { Composer, isAlias, isMap, isScalar, isSeq, LineCounter, type ParsedNode, Parser } from 'yaml'
+import { whyUnreadable } from '../lib/operator-error.js'
 import { isCleanText } from '../lib/strict-json.js'
+import { ConfigurationFault, faultIn } from './configuration-fault.js'
 
 /** A value of the document, with its line. */
 export type Found = { line: number } & (
@@ -9,15 +10,6 @@ export type Found = { line: number } & (
   | { type: 'list'; items: readonly Found[] }
   | { type: 'map'; entries: ReadonlyMap<string, { keyLine: number; found: Found }> }
 )
-
-/** Everything that is wrong with a configuration file, a line each. */
-export class ConfigurationFault extends OperatorError {
-  override name = 'ConfigurationFault'
-}
-
-/** `line` is left out if the fault has none. */
-export const faultIn = (path: string, sentence: string, line?: number) =>
-  new ConfigurationFault(`${path}${line === undefined ? '' : `, line ${line}`}: ${sentence}`)
 
 const megabyte = 1_000_000
 
@@ -84,7 +76,7 @@ const decode = (path: string, bytes: Uint8Array) => {
   }
 }
 
-const createWalk = ({ isAlias, isMap, isScalar, isSeq }: typeof Yaml, path: string, lines: Yaml.LineCounter) => {
+const createWalk = (path: string, lines: LineCounter) => {
   const lineOf = (node: { range?: readonly number[] | null | undefined } | null) =>
     lines.linePos(node?.range?.[0] ?? 0).line
 
@@ -96,20 +88,19 @@ const createWalk = ({ isAlias, isMap, isScalar, isSeq }: typeof Yaml, path: stri
     return text
   }
 
-  const walk = (node: Yaml.ParsedNode | null): Found => {
+  const walk = (node: ParsedNode | null): Found => {
     const line = lineOf(node)
     if (node === null) return { type: 'value', value: null, line }
-    if (isSeq(node))
-      return { type: 'list', items: node.items.map((item) => walk(item as Yaml.ParsedNode | null)), line }
+    if (isSeq(node)) return { type: 'list', items: node.items.map((item) => walk(item as ParsedNode | null)), line }
     if (isMap(node)) {
       const entries = new Map<string, { keyLine: number; found: Found }>()
       for (const { key, value } of node.items) {
-        const keyLine = lineOf(key as Yaml.ParsedNode | null)
+        const keyLine = lineOf(key)
         const name = keyOf(key, keyLine)
         if (entries.has(name)) throw faultIn(path, `the key ${JSON.stringify(name)} is there a second time`, keyLine)
         entries.set(name, {
           keyLine,
-          found: { ...walk(value as Yaml.ParsedNode | null), ...(value === null && { line: keyLine }) },
+          found: { ...walk(value), ...(value === null && { line: keyLine }) },
         })
       }
       return { type: 'map', entries, line }
@@ -128,19 +119,18 @@ const createWalk = ({ isAlias, isMap, isScalar, isSeq }: typeof Yaml, path: stri
 /** The only sentence of the parser's message, without the lines of the file that it repeats. */
 const plainMessage = (message: string) => message.split('\n')[0] ?? message
 
-/** Reads YAML 1.2 or JSON, which is YAML too. The parser is loaded only here. */
-export const readDocument = async (path: string, bytes: Uint8Array): Promise<Found> => {
+/** Reads YAML 1.2 or JSON, which is YAML too. This file is loaded late, because it loads the parser. */
+export const readDocument = (path: string, bytes: Uint8Array): Found => {
   const text = decode(path, bytes)
-  const yaml = await import('yaml')
-  const lines = new yaml.LineCounter()
-  const tokens = [...new yaml.Parser(lines.addNewLine).parse(text)]
+  const lines = new LineCounter()
+  const tokens = [...new Parser(lines.addNewLine).parse(text)]
   const forbidden = forbiddenIn(tokens)
   if (forbidden) throw faultIn(path, forbidden.sentence, lines.linePos(forbidden.offset).line)
   const options = { version: '1.2', schema: 'core', merge: false, uniqueKeys: false, prettyErrors: false } as const
-  const [document, ...others] = [...new yaml.Composer(options).compose(tokens)]
+  const [document, ...others] = [...new Composer(options).compose(tokens)]
   if (!document?.contents) throw faultIn(path, 'the file is empty')
   if (others.length > 0) throw faultIn(path, 'the file has more than one document')
   const [fault] = [...document.errors, ...document.warnings]
   if (fault) throw faultIn(path, plainMessage(fault.message), lines.linePos(fault.pos[0]).line)
-  return createWalk(yaml, path, lines)(document.contents)
+  return createWalk(path, lines)(document.contents)
 }

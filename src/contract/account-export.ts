@@ -66,6 +66,7 @@ export const AccountExport = Type.Object(
           description: 'The provider, if the user signed in at one',
         }),
         administers: Type.Boolean({ description: 'Whether it has made a request as an administrator' }),
+        bound: Type.Boolean({ description: 'Whether it is bound to its device' }),
         application: Type.Union([Type.String(), Null], {
           description: 'The application whose device without a browser uses this session',
         }),

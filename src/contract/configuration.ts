@@ -137,13 +137,13 @@ type OptionsOf<Name extends PropertyName> = (typeof applicationProperties)[Name]
 export type OptionName = { [Name in PropertyName]: OptionsOf<Name>['name'] }[PropertyName]
 
 /** The properties that are no values of an application, each with the reason: exports and answers do not have them. */
-export const applicationExtras = {
+const applicationExtras = {
   for: 'fills others, and is not kept',
   icon: 'a picture, which is stored by itself',
   secret: 'only hashes are kept',
 } as const satisfies Partial<Record<PropertyName, string>>
 /** The properties that cannot change, each with the reason. */
-export const fixedProperties = {
+const fixedProperties = {
   id: 'other programs know it',
   kind: 'decides which addresses are allowed, and whether there is a secret',
 } as const satisfies Partial<Record<PropertyName, string>>
@@ -175,7 +175,7 @@ export const changedProperties = Object.fromEntries(
 export const newProperties = Object.fromEntries(
   namesWithout({ icon: applicationExtras.icon, secret: applicationExtras.secret }).map((name) => {
     const { schema, about: description } = applicationProperties[name]
-    return [name, name === 'allow' ? { ...schema, description } : Type.Optional({ ...schema, description } as TSchema)]
+    return [name, name === 'allow' ? { ...schema, description } : Type.Optional({ ...schema, description })]
   }),
 ) as unknown as {
   [Name in Exclude<PropertyName, 'allow' | 'icon' | 'secret'>]: TOptional<TUnsafe<ValueOf<Name>>>

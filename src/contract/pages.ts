@@ -55,6 +55,8 @@ export type PageSettings = {
   secondFactor: 'optional' | 'required'
   /** `MAIL_SIGN_IN`: whether users can sign in with a mailed code. */
   mailSignIn: boolean
+  /** `BOUND_SESSIONS`: whether browsers that can do it bind their sessions to the device. */
+  boundSessions: boolean
   /** Whether nothing is mailed (production without `SMTP_URL`), so that nothing that needs a mail is offered. */
   mailIsOff: boolean
   /** A path of this site, used after a sign-in if no other page was requested. */
@@ -92,6 +94,7 @@ export const notCompleteElement = 'not-complete'
 
 /** `?notice=` at the login page: why the visitor is there. */
 export const loginNotices = [
+  'device_lost',
   'signed_out',
   'signed_out_everywhere',
   'sign_in',

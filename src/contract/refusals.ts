@@ -138,6 +138,17 @@ export const refusals = {
   // Any request
   bad_request: { status: 400, error: 'Bad request', message: 'The request could not be understood' },
   not_authenticated: { status: 401, error: 'Not authenticated', message: 'Sign in to continue' },
+  device_proof_missing: {
+    status: 401,
+    error: 'Not authenticated',
+    message: 'This session is bound to a device, and its key did not answer. Sign in again.',
+  },
+  device_proof_required: {
+    status: 403,
+    error: 'Proof required',
+    message: 'Sign the challenge with the key of the session',
+  },
+  session_bound: { status: 409, error: 'Session bound', message: 'This session is bound to a device already' },
   invalid_csrf_token: { status: 403, error: 'Invalid CSRF token', message: 'Reload the page and try again' },
   cross_site: { status: 403, error: 'Cross-site request', message: 'This request must come from our own pages' },
   step_up_required: { status: 403, error: 'Step-up required', message: 'Confirm again that it is you' },

@@ -220,6 +220,9 @@ export const Session = Type.Object(
     methods: Type.Array(Type.String(), { description: 'How the user proved who they are, as in `amr`' }),
     provider: Nullable(Type.String({ description: 'The provider, if the user signed in at one' })),
     administers: Type.Boolean({ description: 'Whether it has made a request as an administrator' }),
+    bound: Type.Boolean({
+      description: 'Whether it is bound to its device: only a key of the browser renews its tokens',
+    }),
     application: Nullable(
       Type.String({
         description: 'The application whose device without a browser uses this session; null for a browser',

@@ -8,6 +8,7 @@ import type { Seal } from '../lib/seal.js'
 import type { OneTimeTokens } from '../messages/one-time-tokens.js'
 import type { Database } from '../platform/database/database.js'
 import type { User } from '../users/users.js'
+import { passkeyProvider } from './passkey-providers.js'
 import * as store from './passkeys.store.js'
 
 /** The purpose of a challenge. An answer for one purpose is refused for another. */
@@ -119,7 +120,8 @@ export const verifyRegistration = (credential: PasskeyCredential, challenge: str
     if (!verified) return undefined
     const { id, publicKey, counter } = registrationInfo.credential
     if (id !== credential.id || !(await isStrongKey(publicKey))) return undefined
-    return { credentialId: id, publicKey, counter, synced: registrationInfo.credentialBackedUp }
+    const { credentialBackedUp: synced, aaguid } = registrationInfo
+    return { credentialId: id, publicKey, counter, synced, provider: passkeyProvider(aaguid) }
   })
 
 type StoredCredential = { credentialId: string; publicKey: Uint8Array; counter: number }

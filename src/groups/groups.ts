@@ -30,7 +30,7 @@ const removeInside = async (
   client: Client,
 ) => {
   const [group] = await store.lockGroup(sql, name)
-  if (!group) return refuse('no_group', { group: name })
+  if (!group) return refuse('no_group')
   const { set_by_file: file } = group
   if (file !== null && !client.file) return refuse('set_by_file', { file })
   const { roleOf } = await administrators.roles(sql)

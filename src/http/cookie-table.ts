@@ -40,8 +40,8 @@ const token = /^[\w-]{43}$/
 /** One token for each account that this browser knows. */
 const tokenList = new RegExp(`^[\\w-]{43}(?:\\.[\\w-]{43}){0,${maxAccounts - 1}}$`)
 const sealed = /^[\w-]+$/
-/** Random bits, and a MAC. */
-const hostCookie = /^[\w-]{43}\.[\w-]{43}$/
+/** Random bits and a MAC, for each port of the host. */
+const hostCookie = /^[\w-]{43}\.[\w-]{43}(?:~[\w-]{43}\.[\w-]{43}){0,3}$/
 
 // biome-ignore format: one cookie a line, so that the table can be read as a table
 /**

@@ -13,7 +13,7 @@ import {
 } from './cookie-table.js'
 
 /** Everything that we put into a cookie is made of these characters, so nothing ever needs escaping. */
-const plainValue = /^[\w.-]*$/
+const plainValue = /^[\w.~-]*$/
 
 /**
  * In production a browser accepts a cookie whose name begins with `__Host-` from this host only: a sibling host cannot
@@ -24,14 +24,23 @@ const fullCookieName = (name: string, secure: boolean) => (secure && !isSessionC
 /** `maxAge` is in seconds, and 0 to clear a cookie. Only a cookie that the table just limits may have another than that of the table. */
 type LineOptions = { secure: boolean; domain?: string | undefined; maxAge: number | 'as in the table' }
 
+const tableRowOf = (name: CookieName) => {
+  const row = cookieRowOf(name)
+  if (!row) throw new Error(`The table of cookies has no ${name}`)
+  return row
+}
+
+/** The attributes of a cookie but its age. A browser with a bound session is told the same, or it would ask for tokens without end. */
+const attributesOf = (name: CookieName, { secure, domain }: Omit<LineOptions, 'maxAge'>) => {
+  const domainAndPath = `${domain === undefined ? '' : `Domain=${domain}; `}Path=/`
+  return `${domainAndPath}; HttpOnly; SameSite=${tableRowOf(name).sameSite}${secure ? '; Secure' : ''}`
+}
+
 /** A `Set-Cookie` line as the table says. */
 export const cookieLine = (name: CookieName, value: string, { secure, domain, maxAge }: LineOptions) => {
   if (!plainValue.test(value)) throw new Error(`The value for the cookie ${name} has characters that need escaping`)
-  const row = cookieRowOf(name)
-  if (!row) throw new Error(`The table of cookies has no ${name}`)
-  const domainAndPath = `${domain === undefined ? '' : `Domain=${domain}; `}Path=/`
-  const flags = `${domainAndPath}; HttpOnly; SameSite=${row.sameSite}${secure ? '; Secure' : ''}`
-  return `${fullCookieName(name, secure)}=${value}; Max-Age=${maxAge === 'as in the table' ? maxAgeOf(row) : maxAge}; ${flags}`
+  const age = maxAge === 'as in the table' ? maxAgeOf(tableRowOf(name)) : maxAge
+  return `${fullCookieName(name, secure)}=${value}; Max-Age=${age}; ${attributesOf(name, { secure, domain })}`
 }
 
 const maxDomains = 4
@@ -67,8 +76,12 @@ const createSessionCookies = ({ secure, host, domain, setKnownDevices }: Session
 
   const write = (reply: FastifyReply, line: string) => reply.header('Set-Cookie', line)
 
-  const clearAt = (reply: FastifyReply, otherDomain: string | undefined) => {
-    for (const name of sessionCookies) write(reply, cookieLine(name, '', { secure, domain: otherDomain, maxAge: 0 }))
+  const clearAt = (
+    reply: FastifyReply,
+    otherDomain: string | undefined,
+    names: readonly (typeof sessionCookies)[number][] = sessionCookies,
+  ) => {
+    for (const name of names) write(reply, cookieLine(name, '', { secure, domain: otherDomain, maxAge: 0 }))
   }
 
   /** Clears what a sibling host has set for a parent domain, and what was set before COOKIE_DOMAIN was changed. */
@@ -86,6 +99,12 @@ const createSessionCookies = ({ secure, host, domain, setKnownDevices }: Session
     clearSession: (reply: FastifyReply) => {
       clearAt(reply, domain)
       clearElsewhere(reply)
+    },
+    /** The cookie without which a browser asks for new tokens of a bound session before its next request. */
+    accessCookie: { name: 'access_token', attributes: attributesOf('access_token', { secure, domain }) },
+    /** Takes the access cookie away, also one that was planted: a browser with a bound session then asks for a new one. */
+    expireAccess: (reply: FastifyReply) => {
+      for (const each of [domain, ...otherDomains]) clearAt(reply, each, ['access_token'])
     },
     /** New tokens of a session that continues. */
     renewSession: (reply: FastifyReply, issued: SessionTokens) => {
@@ -170,6 +189,8 @@ export const createCookies = ({ secure, host, domain }: Options) => {
     /** Whether a session cookie is there twice: one of the two was planted. */
     hasDoubledSessionCookie: (request: FastifyRequest) =>
       sessionCookies.some((name) => jarOf(request).doubled.has(name)),
+    /** Whether a cookie is there twice. */
+    isDoubled: (request: FastifyRequest, name: CookieName) => jarOf(request).doubled.has(nameOf(name)),
     setKnownDevices,
   }
 }

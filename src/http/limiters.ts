@@ -150,6 +150,20 @@ export const limiters = {
     refusalIsEvent: false,
     about: 'refreshes, and rotations by the access check, by session, else by client network',
   },
+  refused_proofs: {
+    countsBy: ['session'],
+    limit: { maximum: 3, window: 1 * hours },
+    code: null,
+    refusalIsEvent: false,
+    about: 'proofs of a bound session that its key has not signed, by session. The third is told to its user by mail',
+  },
+  refused_proof_events: {
+    countsBy: ['session'],
+    limit: { maximum: 1, window: 1 * minutes },
+    code: null,
+    refusalIsEvent: false,
+    about: 'the same. Above it no event is recorded, and the answers are the same',
+  },
   logout: {
     countsBy: ['network', 'session'],
     limit: 'GENERAL_LIMIT',

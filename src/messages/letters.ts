@@ -37,6 +37,8 @@ export type MailValues = {
   'new-device': { username: string }
   'device-trusted': { username: string }
   'session-stolen': { username: string }
+  /** Somebody has sent the cookies of a bound session without the key of its device. */
+  'device-proofs-refused': { username: string }
   /** The right password was entered, and the second step was not finished. */
   'sign-in-unfinished': { username: string }
   'totp-added': { username: string } & UndoLink
@@ -131,6 +133,7 @@ export const mailForms = {
   'no-mail-sign-in': mail('visitor', 'happened', 'asker', 'advice', 'help'),
   'new-device': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
   'device-trusted': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
+  'device-proofs-refused': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
   'session-stolen': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
   'sign-in-unfinished': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
   'wrong-codes': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
@@ -160,7 +163,7 @@ export const mailForms = {
       ? mail('account', 'happened', 'origin', 'signIn', 'link:login', 'notChosen')
       : mail('account', 'happened', 'origin', 'choose', 'link:resetPassword', 'expiry'),
   'email-withdrawn': mail('account', 'happened', 'advice', 'link:forgotPassword'),
-  'configuration-changed': mail('account', 'happened', 'before', 'after', 'origin', 'advice', 'link:adminEvent'),
+  'configuration-changed': mail('account', 'happened', 'origin', 'before', 'after', 'advice', 'link:adminEvent'),
   'account-deleted': mail('last', 'happened', 'origin', 'advice', 'help'),
 } as const satisfies Record<MailKind, object>
 

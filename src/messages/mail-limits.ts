@@ -22,6 +22,7 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   'new-device': { mails: 5, within: 1 * hours },
   'device-trusted': { mails: 5, within: 1 * hours },
   'session-stolen': { mails: 5, within: 1 * hours },
+  'device-proofs-refused': { mails: 5, within: 1 * hours },
   // An attacker who knows the password can begin a sign-in again and again.
   'sign-in-unfinished': { mails: 1, within: 1 * days },
   // A person with a service key, or with the session of an administrator, must not be able to flood the mailboxes of others.

@@ -26,6 +26,7 @@ export const mailExamples: MailValues = {
   'new-device': { username },
   'device-trusted': { username },
   'session-stolen': { username },
+  'device-proofs-refused': { username },
   'sign-in-unfinished': { username },
   'language-changed': { username, newLanguage: 'fr', ...undo },
   'provider-linked': { username, providerName: 'GitHub', ...undo },

@@ -246,11 +246,11 @@ export const pagesRoutes = (
   server: Server,
   { assets, theme, cookies, noteReturnTo, hasAdminPage, publicUrl, live, ...installation }: PagesRouteDependencies,
 ) => {
-  const brandSettings = { productName: theme.name, supportUrl: theme.links?.support }
   const settingsIn = (language: Language, overrides?: Partial<PageSettings>): PageSettings => ({
     ...installation,
     ...live(),
-    ...brandSettings,
+    productName: theme.name,
+    supportUrl: theme.links?.support,
     language,
     ...overrides,
   })
@@ -266,7 +266,6 @@ export const pagesRoutes = (
   const drawPlainPage = (name: PlainPageName, language: Language) =>
     renderPlainPage(name, assets.plainPages[name], theme, language)
   const cachedPlainPage = cached(live, (name: PlainPageName, language) => compress(drawPlainPage(name, language)))
-
   const setupPage = { page: assets.pages.setup, theme, publicUrl, settingsIn }
 
   const addPage = (path: `/${string}`, name: PageName) => {

@@ -29,6 +29,7 @@ const settings: PageSettings = {
   usernames: 'chosen',
   secondFactor: 'optional',
   mailSignIn: false,
+  boundSessions: false,
   mailIsOff: false,
   allowedOrigins: [],
   afterSignIn: '/dashboard',

@@ -207,7 +207,7 @@ export const registerRoutes = (server: Server, app: App) => {
           : result
       if ('outcome' in result) {
         if (formerBrowserToken !== undefined) cookies.clear(reply, 'registration')
-        return sendSignInStep(result.isPrinted ? reply.status(201) : reply, { cookies, signInCookies }, result.outcome)
+        return sendSignInStep(result.isPrinted ? reply.status(201) : reply, app, result.outcome)
       }
       cookies.set(reply, 'registration', result.browserToken)
       reply.status(202)

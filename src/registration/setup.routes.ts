@@ -58,7 +58,7 @@ const makeAccount = async (
 }
 
 export const setupRoutes = (server: Server, app: App) => {
-  const { setup, signIns, usernameSource, countedRequests, cookies, signInCookies, log, clock } = app
+  const { setup, signIns, usernameSource, countedRequests, signInCookies, log, clock } = app
   /** No limiter counts what comes after the setup, so the database is asked seldom. */
   let foundSetUpAt = Number.NEGATIVE_INFINITY
   let hasAdvised = false
@@ -113,7 +113,7 @@ export const setupRoutes = (server: Server, app: App) => {
       log.info({ userId: user.id }, 'setup: the first account was made')
       const outcome = await signIns.bySetup(user, visit)
       if (!outcome) throw new Error('The first account has changed while its session began')
-      return sendSignInStep(reply, { cookies, signInCookies }, outcome)
+      return sendSignInStep(reply, app, outcome)
     },
   })
 }

@@ -135,7 +135,7 @@ const confirmRoute = (server: Server, app: App) => {
       const result = await verifyEmail(app, body, browserToken, signInCookies.visitOf(request, {}))
       if (isRefused(result)) return result
       cookies.clear(reply, 'registration')
-      return sendSignInStep(reply, { cookies, signInCookies }, result)
+      return sendSignInStep(reply, app, result)
     },
   })
 }

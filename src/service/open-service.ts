@@ -72,6 +72,21 @@ const seed = async (config: Config, platform: RoomPlatform, rooms: Rooms) => {
   await applySeedFile(config.seedFile, platform, rooms, config)
 }
 
+/** Applies CONFIGURATION_FILE. What it changes counts here at once, and for other instances within two seconds. */
+const applyConfigured = async (
+  { configurationFile: path }: Config,
+  platform: RoomPlatform,
+  rooms: Rooms,
+  environment: Environment,
+) => {
+  if (path === undefined) return
+  const { applyConfigurationFile } = await import('../configuration/configuration-file.js')
+  const { ungatedDatabase: database, metrics, log } = platform
+  const count = metrics?.countAttempt.configurationFile ?? (() => undefined)
+  if (await applyConfigurationFile({ ...rooms, database, log, environment, count }, path))
+    await rooms.endedSessions.load()
+}
+
 type Options = ServeOptions & {
   clock?: Clock
   log?: Log
@@ -85,6 +100,8 @@ type Options = ServeOptions & {
   storeTimeouts?: StoreTimeouts
   /** A longer interval, for tests: a clean-up by a clock that a test has moved deletes rows that the test still asks for. */
   housekeepingInterval?: number
+  /** The whole environment, for secrets that a configuration file names. */
+  environment?: Environment
   /** The settings as they were given. With a database of its own, commands beside the service work with the same settings. */
   givenSettings?: Environment
 }
@@ -123,9 +140,10 @@ const openService = async (given: Config, options: Options) => {
   const http = openHttp(config, platform, rooms)
   const { production, publicUrl, trustProxy, developmentHosts } = config
   const allowedOrigins = createAllowedOrigins(config.allowedOrigins)
-  const { tokens, protectedApplications, firstUses } = rooms
+  const { tokens, protectedApplications, firstUses, boundSessions } = rooms
   const forward = { protectedApplications, firstUses, isProxy: createIsProxy(trustProxy), clock }
-  const fastLane = createFastLane({ tokens, production, allowedOrigins, forward, onAnswer: metrics?.countRequest })
+  const onAnswer = metrics?.countRequest
+  const fastLane = createFastLane({ tokens, production, allowedOrigins, forward, boundSessions, onAnswer })
   const serverOptions = { log, production, publicUrl, allowedOrigins, trustProxy, developmentHosts, fastLane }
   const { server, state: drainState, answerUnknown, drain } = createServer({ ...serverOptions, schemaCompilers })
   server.addHook('onRequest', gate.waitForStart)
@@ -140,6 +158,7 @@ const openService = async (given: Config, options: Options) => {
   const served = { openidProvider, assets, isStarting, isDraining, isClosing: () => drainState.isClosing }
   const { pages, routes } = await registerAllRoutes(server, openApp(config, platform, rooms, http, served))
   answerUnknown(pages.plainPage('not-found'))
+  const applyConfiguration = () => applyConfigured(config, platform, rooms, options.environment ?? {})
   const background = createBackground(platform, rooms, openidProvider, housekeepingInterval)
   return {
     config,
@@ -148,7 +167,11 @@ const openService = async (given: Config, options: Options) => {
     rooms,
     database: ungatedDatabase,
     seed: () => seed(config, platform, rooms),
-    load: () => loadDatabase(config, platform, rooms),
+    load: async () => {
+      await loadDatabase(config, platform, rooms)
+      await applyConfiguration()
+    },
+    applyConfiguration,
     background,
     server,
     drainState,
@@ -174,7 +197,20 @@ export const startApp = async (given: Config, options: Options) => {
     const { config, server, log, platform, rooms, status, routes } = app
     /** Reads the service keys again, without a restart. With a fault in the file the earlier keys stay. */
     const reload = async () => platform.serviceKeys.replace(await readServiceKeys(config.serviceKeysFile))
-    return { config, server, log, platform, rooms, prepared, isReady: () => status.isReady, routes, reload, close }
+    const { applyConfiguration } = app
+    return {
+      config,
+      server,
+      log,
+      platform,
+      rooms,
+      prepared,
+      isReady: () => status.isReady,
+      routes,
+      reload,
+      applyConfiguration,
+      close,
+    }
   } finally {
     await release()
   }

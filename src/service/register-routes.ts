@@ -29,6 +29,7 @@ import { apiDocumentRoutes } from '../pages/api-document.routes.js'
 import { devMailboxRoutes } from '../pages/dev-mailbox.routes.js'
 import { contentRoutes, csrfExampleRoutes } from '../pages/example.routes.js'
 import { healthRoutes } from '../pages/health.routes.js'
+import { llmsRoutes } from '../pages/llms.routes.js'
 import { withOwnTexts } from '../pages/own-page-words.js'
 import { pagesRoutes } from '../pages/pages.routes.js'
 import { brandMark } from '../pages/shell.js'
@@ -42,6 +43,7 @@ import { inviteRoutes } from '../registration/invitations.routes.js'
 import { registerRoutes } from '../registration/register.routes.js'
 import { setupRoutes } from '../registration/setup.routes.js'
 import { verifyEmailRoutes } from '../registration/verify-email.routes.js'
+import { boundRoutes } from '../sessions/bound.routes.js'
 import { sessionsRoutes } from '../sessions/own-sessions.routes.js'
 import {
   csrfTokenRoutes,
@@ -86,6 +88,7 @@ const registerFactorFlows = (server: Server, app: App) => {
 /** Flows of a session that has begun. */
 const registerSessionFlows = (server: Server, app: App) => {
   refreshRoutes(server, app)
+  boundRoutes(server, app)
   logoutRoutes(server, app)
   stepUpRoutes(server, app)
   sessionsRoutes(server, app)
@@ -155,6 +158,7 @@ const installationOf = (app: App, { config } = app) => ({
   })),
   live: createLivePageSettings(app),
   usernames: config.usernames,
+  boundSessions: app.boundSessions.isOffered,
   mailIsOff: config.mailIsOff,
   afterSignIn: config.afterSignIn,
   allowedOrigins: config.allowedOrigins,
@@ -211,7 +215,10 @@ export const registerAllRoutes = async (server: Server, app: App) => {
     publicUrl: config.publicUrl,
     ...installationOf(app),
   })
-  if (!config.production) await registerPreview(server, app, pages)
+  if (!config.production) {
+    await registerPreview(server, app, pages)
+    llmsRoutes(server, routes.list)
+  }
   openidEndSessionRoutes(server, app, pages, (sessions, client) => signOutHere(app, sessions, client))
   openidAuthorizeRoutes(server, app, pages)
   openidDeviceRoutes(server, app, pages)

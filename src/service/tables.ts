@@ -52,6 +52,7 @@ export const writableTables: readonly string[] = [
   'administrators_group',
   'personal_tokens',
   'stored_settings',
+  'configuration_files',
 ]
 export const readableTables: readonly string[] = ['content', 'schema_migrations', 'application_changes']
 /** They have no rows of their own, so they are in no backup. */

@@ -15,6 +15,7 @@ const told: PageSettings = {
   usernames: 'chosen',
   secondFactor: 'optional',
   mailSignIn: false,
+  boundSessions: false,
   mailIsOff: false,
   afterSignIn: '/dashboard',
   allowedOrigins: [],

@@ -5,6 +5,7 @@ import type { Cookies } from '../http/cookies.js'
 import { sendRefusal } from '../http/errors.js'
 import { clientOf } from '../http/request-origin.js'
 import { guardHook } from '../http/route.js'
+import type { Metrics } from '../platform/metrics/metrics.js'
 import type { RefreshToken, Tokens } from './tokens.js'
 
 /** `generation` is the number of the token in its session: after a change of the password, earlier tokens may do less. */
@@ -125,6 +126,25 @@ export const createCallers = ({ cookies, tokens, loadedKeys }: Given) => {
     /** The caller, with the client that events and mails need. */
     contextOf: (request: FastifyRequest) => ({ caller: of(request), client: clientOf(request) }),
   }
+}
+
+const skipReasons = ['unreachable', 'server_error', 'quota_exceeded'] as const
+
+/**
+ * Whether a request without new tokens of its bound session has to come again: the browser says why it could not get them, and names the
+ * session if there are several. After `quota_exceeded` it asks for none for minutes, and a new sign-in helps at once.
+ */
+export const mustComeAgain = (
+  { headers }: FastifyRequest,
+  sessionId: string,
+  metrics: Pick<Metrics, 'countBoundSession'> | undefined,
+) => {
+  const skipped = headers['secure-session-skipped']
+  const entries = typeof skipped === 'string' ? skipped.split(',') : []
+  const own = entries.find((entry) => entry.includes(sessionId) || !entry.includes('session_identifier'))
+  const reason = skipReasons.find((each) => each === own?.trim().split(';')[0])
+  if (reason) metrics?.countBoundSession(`skipped_${reason}`)
+  return reason === 'unreachable' || reason === 'server_error'
 }
 
 /** `username` comes from an access token; a refresh token does not have it. */

@@ -1,9 +1,13 @@
 import type { FastifyRequest } from 'fastify'
+import { refuse } from '../contract/outcome.js'
+import { sendRefusal } from '../http/errors.js'
 import { type Limiter, limiterKey, type RouteLimiters, sessionSubject, userSubject } from '../http/limiters.js'
 import { type CountedRequests, type LimitHook, limitHook, type OnRejection } from '../http/limits.js'
 import { clientNetwork } from '../http/request-origin.js'
-import type { GuardHook } from '../http/route.js'
+import { type GuardHook, guardHook } from '../http/route.js'
 import type { Cache } from '../platform/cache/cache.js'
+import type { Metrics } from '../platform/metrics/metrics.js'
+import type { BoundSessions } from './bound-sessions.js'
 import type { Callers } from './callers.js'
 import type { Csrf } from './csrf.js'
 
@@ -64,6 +68,25 @@ export const createGuards = (callers: Callers, csrf: Csrf, limits: ReturnType<ty
     changeLimitedBy,
   }
 }
+
+/** What stands in front of the registration of a bound session: the setting, and behind the limiter the sender. */
+export const createRegistrationGuards = (
+  boundSessions: Pick<BoundSessions, 'isOffered'>,
+  metrics: Pick<Metrics, 'countBoundSession'> | undefined,
+) => ({
+  isOffered: guardHook({}, ['not_found'], async (_, reply) =>
+    boundSessions.isOffered ? undefined : sendRefusal(reply, refuse('not_found')),
+  ),
+  /**
+   * A script of our origin can read the offer, and must not bind the session to a key of its own. The browser adds these headers to its
+   * requests, and not to those that it sends by itself.
+   */
+  notByScript: guardHook({}, ['cross_site'], async ({ headers }, reply) => {
+    if (headers.origin === undefined && headers['sec-fetch-site'] === undefined) return undefined
+    metrics?.countBoundSession('registration_refused_script')
+    return sendRefusal(reply, refuse('cross_site'))
+  }),
+})
 
 /** The limits of all rooms, as routes get them. */
 export type Limits = ReturnType<typeof createLimits> & {

@@ -3,6 +3,7 @@ import type { Platform } from '../platform/platform.js'
 import type { Config } from '../settings/config.js'
 import type { LiveSettingsReader } from '../settings/live-settings.js'
 import { createAdministrators } from './administrators.js'
+import { createBoundSessions } from './bound-sessions.js'
 import { createEndedSessions, type FollowApplications } from './ended-sessions.js'
 import { createKnownDevices } from './known-devices.js'
 import { type ChangeByOldToken, createRotations } from './rotation.js'
@@ -40,11 +41,15 @@ export const openSessions = (
   const tools = { database, tokens, clock, lifetimes, graces: { refreshGrace, renewGrace }, onEnded: endedSessions.add }
   const sessions = createSessions(tools, () => liveSettings.now().secondFactor === 'required')
   const onRotation = metrics?.countRefresh ?? (() => undefined)
+  const rotations = createRotations(tools, { endSession: sessions.end, changeByOldToken, endedSessions, onRotation })
+  const { rotate, bindSession } = rotations
+  const isOffered = config.boundSessions === 'on'
   return {
     endedSessions,
     tokens,
     sessions,
-    ...createRotations(tools, { endSession: sessions.end, changeByOldToken, endedSessions, onRotation }),
+    ...rotations,
+    boundSessions: createBoundSessions({ tools, keys: keysFor('bound sessions'), isOffered, rotate, bindSession }),
     sessionLookups: createSessionLookups({ database, clock, lifetimes }),
     administrators: createAdministrators(database, clock, config),
     knownDevices: createKnownDevices({ keys: keysFor('known device'), clock }),

@@ -6,7 +6,7 @@ import type { EndedSessions } from './ended-sessions.js'
 import { epochSeconds, fromEpochSeconds, type IssuedTokens, issueTokens, type SessionTools } from './issue-tokens.js'
 import { expiryFor, liveNow } from './live-sessions.js'
 import type { CallerContext, SessionCaller } from './session-facts.js'
-import type { RecordRow } from './sessions.store.js'
+import type { ProvenKey, RecordRow } from './sessions.store.js'
 import * as store from './sessions.store.js'
 import type { RefreshClaims, RefreshToken } from './tokens.js'
 
@@ -33,10 +33,16 @@ export const standingOf = (row: RecordRow, { text, claims }: RefreshToken): Toke
   return claims.gen + ageInRotations === row.generation ? 'valid' : 'replaced'
 }
 
+type Owner = { userId: string; sessionId: string }
+
+/** The session is bound to a device, whose key this request has not proven. `oldestGeneration`: of its access tokens that are accepted. */
+export type Unproven = Refused<'unproven'> & Owner & { oldestGeneration: number }
+
 /** `raced`: another request had just rotated the token, and this request got the same successor. */
 export type RotationOutcome =
   | { issued: IssuedTokens; raced: boolean }
-  | (Refused<'ended' | 'theft' | 'replaced'> & { userId: string; sessionId: string })
+  | (Refused<'ended' | 'theft' | 'replaced'> & Owner)
+  | Unproven
 
 /**
  * Who asked for the rotation. A browser that refreshes gets its tokens at once. Through a proxy, they travel with the answer of the
@@ -52,11 +58,13 @@ const newestClaims = (
 
 /**
  * Answers a token that is not the newest of its session. If another request has rotated it a moment ago, it gets the same successor. The
- * session may also have ended. `exchangeInstead`: the successor is out of date, too, and has to be exchanged.
+ * session may also have ended. `exchangeInstead`: the successor is out of date, too, and has to be exchanged. The newest token comes here
+ * if its session is bound to a device that was not proven: it gives nothing, and raises no alarm.
  */
 const answerOldToken = async (
   tools: SessionTools,
   presentedToken: RefreshToken,
+  proven: ProvenKey | undefined,
 ): Promise<RotationOutcome | { exchangeInstead: RefreshToken }> => {
   const { database, tokens, clock, graces, onEnded } = tools
   const { claims } = presentedToken
@@ -64,11 +72,12 @@ const answerOldToken = async (
   const owner = { userId, sessionId }
   const ended = refuse('ended', owner)
   const moments = { live: liveNow(tools), clockOffset: clock.offset(), graces }
-  const [row] = await store.selectRecord(database, sessionId, moments)
+  const [row] = await store.selectRecord(database, sessionId, moments, proven)
   if (!row) onEnded({ sid: sessionId, minGeneration: null })
   if (!row?.usable) return ended
   const standing = standingOf(row, presentedToken)
   if (standing !== 'valid') return refuse(standing, owner)
+  if (!row.gives_tokens) return refuse('unproven', { ...owner, oldestGeneration: row.oldest_generation })
   const successor = newestClaims(claims, row)
   const text = tokens
     .signRefreshWithEach(successor)
@@ -80,13 +89,15 @@ const answerOldToken = async (
   return { issued: issueTokens(tools, row, newest, epochSeconds(clock.now())), raced: true }
 }
 
-/** Exchanges a refresh token for the next one of its session. */
-const exchangeToken = async (
+/** Who asks for the next token, and what the request has proven. */
+type Asking = { client: Client; by: RotatedBy; proven: ProvenKey | undefined }
+
+/** Writes the next token of a session. Undefined if the presented one is not the newest, or gives none without a proof. */
+const writeSuccessor = async (
   tools: SessionTools,
   refreshToken: RefreshToken,
-  client: Client,
-  by: RotatedBy,
-): Promise<RotationOutcome> => {
+  { client, by, proven }: Asking,
+): Promise<IssuedTokens | undefined> => {
   const { database, tokens, clock, graces } = tools
   const { text, claims } = refreshToken
   const now = clock.now()
@@ -111,13 +122,24 @@ const exchangeToken = async (
     client,
     atProxy: by === 'proxy',
     graces,
+    proven,
   })
-  if (holder) return { issued: issueTokens(tools, holder, { text: token, claims: successor }), raced: false }
-  const answer = await answerOldToken(tools, refreshToken)
-  return 'exchangeInstead' in answer ? exchangeToken(tools, answer.exchangeInstead, client, by) : answer
+  return holder && issueTokens(tools, holder, { text: token, claims: successor })
 }
 
-type OnRotation = (outcome: 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft') => void
+/** Exchanges a refresh token for the next one of its session. */
+const exchangeToken = async (
+  tools: SessionTools,
+  refreshToken: RefreshToken,
+  asking: Asking,
+): Promise<RotationOutcome> => {
+  const issued = await writeSuccessor(tools, refreshToken, asking)
+  if (issued) return { issued, raced: false }
+  const answer = await answerOldToken(tools, refreshToken, asking.proven)
+  return 'exchangeInstead' in answer ? exchangeToken(tools, answer.exchangeInstead, asking) : answer
+}
+
+type OnRotation = (outcome: 'rotated' | 'raced' | 'replaced' | 'unproven' | 'ended' | 'theft') => void
 
 /**
  * Ends a session of which an old token was used, as a change of the account that its owner is told of. The room that changes accounts is
@@ -133,6 +155,7 @@ type RotationSteps = {
 }
 
 export type Rotations = ReturnType<typeof createRotations>['rotate']
+export type BindSession = ReturnType<typeof createRotations>['bindSession']
 /** Every exchange of a refresh token for new tokens, by a page or by the access check. It is counted, and a theft ends the session. */
 export const createRotations = (
   tools: SessionTools,
@@ -149,26 +172,34 @@ export const createRotations = (
    * A session that is known to have ended is refused without a query, because behind a proxy a browser may send its token with each part of
    * a page.
    */
-  const exchangeUnlessEnded = async (refreshToken: RefreshToken, client: Client, by: RotatedBy) => {
+  const exchangeUnlessEnded = async (refreshToken: RefreshToken, asking: Asking) => {
     const { userId, sid: sessionId } = refreshToken.claims
     const owner = { userId, sessionId }
     const outcome = endedSessions.hasEnded(sessionId)
       ? refuse('ended', owner)
-      : await exchangeToken(tools, refreshToken, client, by)
+      : await exchangeToken(tools, refreshToken, asking)
     const hasEnded = isRefused(outcome) && outcome.refused === 'ended'
-    return hasEnded && by === 'browser' && (await endedSessions.wasJustReplaced(sessionId))
+    return hasEnded && asking.by === 'browser' && (await endedSessions.wasJustReplaced(sessionId))
       ? refuse('replaced', owner)
       : outcome
   }
 
   return {
     endStolen,
-    rotate: async (refreshToken: RefreshToken, client: Client, by: RotatedBy) => {
-      const outcome = await exchangeUnlessEnded(refreshToken, client, by)
+    /** `provenKey`: the key of the device, if this request has proven it. */
+    rotate: async (refreshToken: RefreshToken, client: Client, by: RotatedBy, provenKey?: Uint8Array) => {
+      const proven = provenKey && { key: provenKey, binds: false }
+      const outcome = await exchangeUnlessEnded(refreshToken, { client, by, proven })
       if (!isRefused(outcome)) onRotation(outcome.raced ? 'raced' : 'rotated')
       else if (outcome.refused === 'theft') await endStolen(refreshToken, client)
       else onRotation(outcome.refused)
       return outcome
     },
+    /**
+     * Binds a session to a key, and rotates in the same statement, so that a copy of its cookies from before is old. Only with its newest
+     * token: there is no grace, and no alarm. Undefined if it is bound, or another request has rotated it a moment ago.
+     */
+    bindSession: (refreshToken: RefreshToken, client: Client, key: Uint8Array) =>
+      writeSuccessor(tools, refreshToken, { client, by: 'browser', proven: { key, binds: true } }),
   }
 }

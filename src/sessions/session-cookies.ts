@@ -78,6 +78,11 @@ export const createSignInCookies = (cookies: Cookies, callers: Callers, trustedF
   }
 }
 
+/** Offers the browser to bind the session that has just begun. A browser that cannot do it ignores the header. */
+export const offerBinding = (reply: FastifyReply, offer: string | undefined) => {
+  if (offer !== undefined) reply.header('secure-session-registration', offer)
+}
+
 /** Answers with the user and the time at which the access token expires. `extra`: further properties of the answer. */
 export const sendUser = (reply: FastifyReply, { user, accessTokenExpiresAt }: IssuedTokens, extra?: object) =>
   reply.send({ user, accessTokenExpiresAt: accessTokenExpiresAt.toISOString(), ...extra })

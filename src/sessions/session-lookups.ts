@@ -20,6 +20,8 @@ export type Session = {
   expiresAt: Date
   /** Whether the session was used as an administrator. */
   administers: boolean
+  /** Whether only a key of the device renews its tokens. */
+  bound: boolean
   /** The application whose device has the session. Null for the session of a browser. */
   application: string | null
 }
@@ -35,6 +37,7 @@ const views = {
   lastUsedAt: isoTime,
   expiresAt: 'not shown: every use moves it',
   administers: true,
+  bound: true,
   application: true,
 } as const satisfies Views<Session, SessionBody>
 
@@ -57,6 +60,7 @@ const fromRow = (row: store.SessionRow): Session => ({
   lastUsedAt: row.last_used_at,
   expiresAt: row.expires_at,
   administers: row.administers_since !== null,
+  bound: row.bound_at !== null,
   application: row.application,
 })
 

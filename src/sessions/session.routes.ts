@@ -1,14 +1,18 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import type { AccessClaims } from '../contract/access-claims.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import { NoContent, Nullable, SignedIn } from '../contract/schemas.js'
 import { type Client, clientOf } from '../http/request-origin.js'
 import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
+import { seconds } from '../lib/durations.js'
 import type { App } from '../service/open-http.js'
-import { browserSessionsOf } from './callers.js'
+import { browserSessionsOf, mustComeAgain } from './callers.js'
+import type { Unproven } from './rotation.js'
 import { cacheHeader, forgetInBrowser, sendRenewed } from './session-cookies.js'
 import type { CallerContext } from './session-facts.js'
+import type { RefusedToken } from './tokens.js'
 
 /**
  * The user, if this session got its access token a moment ago. A page asks for a refresh after a call was refused, but an answer of the
@@ -23,9 +27,47 @@ const userOfNewToken = async (
 ) => {
   const claims = callers.claimsOf(request)
   if (claims?.sid !== sessionId || !sessions.isNew(claims)) return undefined
-  const { userId: id, username, email, name = null, exp, gen: generation } = claims
-  if (!(await sessionLookups.isLive({ sessionId, userId: id, generation }))) return undefined
-  return { user: { id, username, email, name }, accessTokenExpiresAt: new Date(exp * 1000).toISOString() }
+  const { userId, gen: generation } = claims
+  if (!(await sessionLookups.isLive({ sessionId, userId, generation }))) return undefined
+  return userIn(claims)
+}
+
+/** The user of a session whose tokens stay as they are. */
+const userIn = ({ userId: id, username, email, name, exp }: AccessClaims) => ({
+  user: { id, username, email, name: name ?? null },
+  accessTokenExpiresAt: new Date(exp * 1000).toISOString(),
+})
+
+/** So long after its token has expired a browser may still send the access cookie, whose age counts from when the answer came. */
+const latestCookie = 10 * seconds
+
+/** Whether the browser had a reason to believe in an access token that is refused, for example since a change of the groups. */
+const isBelieved = (judged: AccessClaims | RefusedToken, sessionId: string, now: Date) => {
+  // Nobody knows any more what was in a token of a withdrawn key.
+  if (isRefused(judged) && judged.refused === 'invalid') return true
+  const { sid, exp } = isRefused(judged) ? judged.claims : judged
+  return sid === sessionId && exp * 1000 > now.getTime() - latestCookie
+}
+
+/**
+ * Answers a refresh of a bound session that has proven no key. A browser with the key asks for tokens by itself before the request leaves,
+ * but only without an access cookie: one that it believes in and that is refused is taken away, and the request comes again in a second.
+ * The other cookies stay, because the browser may be able to ask for tokens at its next request.
+ */
+const answerUnproven = (
+  { callers, cookies, metrics, clock }: App,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { sessionId, oldestGeneration }: Unproven,
+) => {
+  const judged = callers.judge(request)
+  if (judged && !isRefused(judged) && judged.sid === sessionId && judged.gen >= oldestGeneration) return userIn(judged)
+  const comeAgain = refuse('unavailable', { retryAfter: 1 })
+  if (judged && isBelieved(judged, sessionId, clock.now())) {
+    cookies.expireAccess(reply)
+    return comeAgain
+  }
+  return mustComeAgain(request, sessionId, metrics) ? comeAgain : refuse('device_proof_missing')
 }
 
 export const refreshRoutes = (server: Server, app: App) => {
@@ -40,9 +82,12 @@ export const refreshRoutes = (server: Server, app: App) => {
       Type.Object({ ifOld: Type.Optional(Type.Boolean({ description: 'Only if the access token is no longer new' })) }),
     ),
     security: [{ refreshToken: [] }],
-    refuses: [],
+    refuses: ['not_authenticated', 'device_proof_missing', 'unavailable'],
     answers: { 200: SignedIn },
-    refusalHeaders: { 401: { 'Set-Cookie': 'Clears access_token and refresh_token, if the session has ended' } },
+    refusalHeaders: {
+      401: { 'Set-Cookie': 'Clears access_token and refresh_token, if the session has ended' },
+      503: { 'Set-Cookie': 'Clears access_token, if the browser has to get tokens of a bound session first' },
+    },
     handle: async ({ body, request, reply }) => {
       const refreshToken = callers.refreshTokenOf(request)
       // A token that is not ours is left alone. Cookies are cleared only if their session has ended.
@@ -51,6 +96,7 @@ export const refreshRoutes = (server: Server, app: App) => {
       if (current) return current
       const rotated = await rotate(refreshToken, clientOf(request), 'browser')
       if (!isRefused(rotated)) return sendRenewed(reply, cookies, rotated.issued)
+      if (rotated.refused === 'unproven') return answerUnproven(app, request, reply, rotated)
       // The browser may already have the newer tokens, so an answer that lost a race does not change the cookies.
       if (rotated.refused !== 'replaced') cookies.clearSession(reply)
       return refuse('not_authenticated')

@@ -156,9 +156,17 @@ const justRotated = (clockOffset: string, refreshGrace: string, renewGrace: stri
   `r.rotated_at > ${databaseNow(clockOffset)}
      - case when r.renewed_generation = r.generation then ${milliseconds(renewGrace)} else ${milliseconds(refreshGrace)} end`
 
+/**
+ * The one condition for tokens of a session that is bound to a device: the request has proven that key. The parameter is the key, or null.
+ * Only what replaces the tokens after the user was proven (`replaceToken`) does without.
+ */
+const givesTokens = (provenKey: string) => `(r.bound_key is null or r.bound_key = ${provenKey}::bytea)`
+
 /** The text is made once, because every refresh sends it. */
 const rotateStatement = `update sessions as r
    set token_hash = $3, previous_hash = $2, generation = $10::int, issued_at = $4, expires_at = $5,
+       bound_key = case when $16::boolean then $15::bytea else r.bound_key end,
+       bound_at = case when $16::boolean then ${databaseNow('$6')} else r.bound_at end,
        rotated_at = ${databaseNow('$6')}, last_used_at = $7, ip = $8, user_agent = $9,
        renewed_generation = case
          when $11::boolean or (r.oldest_generation > r.generation and r.renewed_generation = r.generation) then $10::int end,
@@ -167,8 +175,12 @@ const rotateStatement = `update sessions as r
          then array_append(r.earlier_hashes, r.previous_hash) end
    from users as u
    where r.id = $1 and (r.token_hash = $2 or r.generation < $10::int - 1) and ${liveSession('$12')}
+     and ${givesTokens('$15')} and (not $16::boolean or (r.bound_key is null and r.token_hash = $2))
      and u.id = r.user_id and u.disabled_at is null
    returning ${selectList<HolderRow>(holderColumns)}`
+
+/** The key of a device that this request has proven. `binds`: the session is bound to it from now on, if its newest token was presented. */
+export type ProvenKey = { key: Uint8Array; binds: boolean }
 
 /**
  * A valid token that is newer than its record is accepted: the last write was lost in a failover, or the database was restored to an
@@ -176,7 +188,10 @@ const rotateStatement = `update sessions as r
  * other requests may still send T5. Then T5 (in `earlier_hashes`) stays valid for another grace time, the longer one if a renewal at the
  * proxy made T6.
  */
-export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean; live: LiveAt; graces: Graces }) =>
+export const rotateRecord = (
+  sql: Sql,
+  rotation: Rotation & { atProxy: boolean; live: LiveAt; graces: Graces; proven: ProvenKey | undefined },
+) =>
   sql.query<HolderRow>(rotateStatement, [
     rotation.id,
     rotation.presentedHash,
@@ -192,13 +207,16 @@ export const rotateRecord = (sql: Sql, rotation: Rotation & { atProxy: boolean; 
     momentsOf(rotation.live),
     rotation.graces.refreshGrace,
     rotation.graces.renewGrace,
+    rotation.proven?.key ?? null,
+    rotation.proven?.binds ?? false,
   ])
 
-type LockedRow = ProofRow & { generation: number; signed_in_as: string; created_at: Date }
+type LockedRow = ProofRow & { generation: number; signed_in_as: string; created_at: Date; bound_at: Date | null }
 const lockedSelectList = selectList<LockedRow>({
   generation: true,
   signed_in_as: true,
   created_at: true,
+  bound_at: true,
   ...proofColumns,
 })
 
@@ -267,6 +285,8 @@ export type RecordRow = HolderRow & {
   just_rotated: boolean
   just_voided: boolean
   usable: boolean
+  /** Whether this request may have tokens of the session: it is not bound, or its key was proven. */
+  gives_tokens: boolean
 }
 
 const graceStart = `${databaseNow('$2')} - ${milliseconds('$3')}`
@@ -284,24 +304,56 @@ const recordSelectList = selectList<RecordRow>({
   just_rotated: justRotated('$2', '$3', '$4'),
   just_voided: `coalesce(voided_at > ${graceStart}, false)`,
   usable: `u.disabled_at is null and ${liveSession('$5')}`,
+  gives_tokens: givesTokens('$6'),
 })
 
 type RecordMoments = { live: LiveAt; clockOffset: number; graces: Graces }
 
 const recordById = `select ${recordSelectList} from sessions as r join users as u on u.id = r.user_id where r.id = $1`
-const recordValues = (id: string, { live, clockOffset, graces: { refreshGrace, renewGrace } }: RecordMoments) =>
-  [id, clockOffset, refreshGrace, renewGrace, momentsOf(live)] as const
+const recordValues = (
+  id: string,
+  { live, clockOffset, graces: { refreshGrace, renewGrace } }: RecordMoments,
+  provenKey: Uint8Array | null,
+) => [id, clockOffset, refreshGrace, renewGrace, momentsOf(live), provenKey] as const
 
-export const selectRecord = (sql: Sql, id: string, moments: RecordMoments) =>
-  sql.query<RecordRow>(recordById, recordValues(id, moments))
+export const selectRecord = (sql: Sql, id: string, moments: RecordMoments, proven: ProvenKey | undefined) =>
+  sql.query<RecordRow>(recordById, recordValues(id, moments, proven?.key ?? null))
 
 /** Locks a session in a transaction that holds the user's row. No row if the caller's token was replaced. */
 export const lockWholeRecord = (sql: Sql, { sessionId, userId, generation }: Caller, moments: RecordMoments) =>
-  sql.query<RecordRow>(`${recordById} and r.user_id = $6 and r.oldest_generation <= $7 for update of r`, [
-    ...recordValues(sessionId, moments),
+  sql.query<RecordRow>(`${recordById} and r.user_id = $7 and r.oldest_generation <= $8 for update of r`, [
+    ...recordValues(sessionId, moments, null),
     userId,
     generation,
   ])
+
+export type BindingRow = {
+  bound_key: Uint8Array | null
+  /** Whether the presented token is the newest. */
+  is_newest: boolean
+  /** Whether its newest token was made so lately. */
+  is_young: boolean
+  /** The database's time. */
+  moment: Date
+}
+const bindingSelectList = selectList<BindingRow>({
+  bound_key: true,
+  is_newest: 'r.token_hash = $2',
+  is_young: `r.rotated_at > ${databaseNow('$3')} - ${milliseconds('$4')}`,
+  moment: databaseNow('$3'),
+})
+
+/** What binds a live session to a device. `youngFor`: in milliseconds. */
+export const selectBinding = (
+  sql: Sql,
+  { id, presentedHash, youngFor }: { id: string; presentedHash: Uint8Array; youngFor: number },
+  { live, clockOffset }: Omit<RecordMoments, 'graces'>,
+) =>
+  sql.query<BindingRow>(
+    `select ${bindingSelectList} from sessions as r join users as u on u.id = r.user_id
+     where r.id = $1 and u.disabled_at is null and ${liveSession('$5')}`,
+    [id, presentedHash, clockOffset, youngFor, momentsOf(live)],
+  )
 
 type StoredProofRow = ProofRow & { moment: Date }
 const storedProofSelectList = selectList<StoredProofRow>({
@@ -451,6 +503,7 @@ export type SessionRow = {
   provider: string | null
   signed_in_as: string
   administers_since: Date | null
+  bound_at: Date | null
   application: string | null
 }
 
@@ -465,6 +518,7 @@ const sessionSelectList = selectList<SessionRow>({
   provider: true,
   signed_in_as: true,
   administers_since: true,
+  bound_at: true,
   application: '(select name from applications as a where a.id = r.application_id)',
 })
 

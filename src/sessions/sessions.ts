@@ -199,16 +199,28 @@ const lockOfHolder = async (
   return refuse(standing === 'theft' ? 'theft' : 'not_authenticated')
 }
 
+/** `provesUser`: the user has proven who they are with this change. */
+type Replacement = { change: ProofChange; provesUser: boolean }
+
+/** Clears the access cookie of a bound session instead: the browser gets another one for a proof by its key. */
+const withoutAccess = (issued: IssuedTokens, now: Date): IssuedTokens => ({
+  ...issued,
+  accessToken: '',
+  accessTokenMaxAge: 0,
+  accessTokenExpiresAt: now,
+})
+
 /**
  * Gives new tokens to a session whose user has just proven who they are, or whose proof or user has changed. Its former tokens are refused
  * from now on. Within the grace time a former token does not end the session, because another tab may be sending it right now. Undefined if
- * the session has ended, or another request has already replaced the caller's token.
+ * the session has ended, or another request has already replaced the caller's token. A session that is bound to its device gets an access
+ * token only if the user was proven: the new refresh token alone is worth nothing.
  */
 const replaceTokens = async (
   tools: SessionTools,
   sql: Transaction,
   caller: SessionCaller,
-  { client, change }: { client: Client; change: ProofChange },
+  { client, change, provesUser }: Replacement & { client: Client },
 ) => {
   const { tokens, clock, onEnded } = tools
   const now = clock.now()
@@ -242,7 +254,8 @@ const replaceTokens = async (
   })
   if (!holder) throw new Error('A session has ended although its row is locked')
   sql.afterCommit(() => onEnded({ sid, minGeneration: claims.gen }))
-  return issueTokens(tools, holder, { text, claims })
+  const issued = issueTokens(tools, holder, { text, claims })
+  return record.bound_at && !provesUser ? withoutAccess(issued, now) : issued
 }
 
 const pauseAfterRound = 1 * hours
@@ -287,8 +300,8 @@ export const createSessions = (tools: SessionTools, secondFactorRequired: () => 
     /** Whether a token was issued so lately that requests with the token before it may still arrive. */
     isNew: ({ iat }: AccessClaims) => clock.now().getTime() - iat * 1000 <= graces.renewGrace,
     lockOfHolder: (sql: Transaction, holder: TokenHolder) => lockOfHolder(tools, sql, holder),
-    replaceTokens: (sql: Transaction, caller: SessionCaller, client: Client, change: ProofChange = {}) =>
-      replaceTokens(tools, sql, caller, { client, change }),
+    replaceTokens: (sql: Transaction, caller: SessionCaller, client: Client, replacement: Replacement) =>
+      replaceTokens(tools, sql, caller, { client, ...replacement }),
     ...createEndings(tools),
     /**
      * Copies the groups of the user, whose row is held, to the sessions. Access tokens from before the change are refused, and the next

@@ -20,7 +20,8 @@ export const configurationGuide = () => `# Configuration
 Settings are environment variables, or lines of a \`.env\` file in the working directory with \`${envFilePrefix}\` before the name:
 \`${envFilePrefix}PORT=3001\` is \`PORT\`. If both exist, the environment variable is used. Settings are read once at the start. If a value is
 wrong, the service does not start. It prints one line for each wrong setting, with its name and never a secret. Every setting \`X\` can also be given as \`X_FILE\`, the path of a
-file that holds the value, so that secrets need not be in the environment. Durations are written \`30s\`, \`15m\`, \`1h\`,
+file that holds the value, so that secrets need not be in the environment. Four settings can also be
+changed while the service runs, unless a variable has them: [configuration files](configuration-files.md). Durations are written \`30s\`, \`15m\`, \`1h\`,
 \`365d\`. Limits are written \`5/15m\`: a number of requests and a time window.
 
 The \`.env\` may be that of your application. So a line without the prefix counts in production, and otherwise only if the name is

@@ -2,14 +2,20 @@ import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { InvalidValue, list, type Read } from './setting-values.js'
 
-type Given = { nodeEnv?: unknown; publicUrl?: unknown; cookieDomain?: unknown; allowedOrigins?: unknown }
+type Given = {
+  nodeEnv?: unknown
+  publicUrl?: unknown
+  cookieDomain?: unknown
+  allowedOrigins?: unknown
+  boundSessions?: unknown
+}
 
 const isPlainHttp = (origin: unknown) => typeof origin === 'string' && !origin.startsWith('https:')
 
 const isWithin = (host: string, domain: string) => host === domain || host.endsWith(`.${domain}`)
 
 /** Finds faults in the hosts that are to share a session. */
-export const siblingFaults = ({ nodeEnv, publicUrl, cookieDomain, allowedOrigins }: Given) => {
+export const siblingFaults = ({ nodeEnv, publicUrl, cookieDomain, allowedOrigins, boundSessions }: Given) => {
   const host = typeof publicUrl === 'string' ? new URL(publicUrl).hostname : 'localhost'
   const isAboveHost = typeof cookieDomain === 'string' && isWithin(host, cookieDomain)
   const hasPlainOrigin = nodeEnv === 'production' && Array.isArray(allowedOrigins) && allowedOrigins.some(isPlainHttp)
@@ -17,6 +23,10 @@ export const siblingFaults = ({ nodeEnv, publicUrl, cookieDomain, allowedOrigins
     ...(cookieDomain === undefined || isAboveHost
       ? []
       : ['COOKIE_DOMAIN: must be the host of PUBLIC_URL, or a domain above it']),
+    // A browser refreshes a bound session at the host of PUBLIC_URL only, and would be signed out on the others.
+    ...(boundSessions === 'on' && cookieDomain !== undefined
+      ? ['BOUND_SESSIONS: must be off with COOKIE_DOMAIN, because a bound session has cookies for one host only']
+      : []),
     ...(hasPlainOrigin ? ['ALLOWED_ORIGINS: must begin with https:// in production'] : []),
   ]
 }

@@ -101,7 +101,7 @@ export const createLiveSettings = (config: Given, database: Database) => {
         if (isFixed(name)) return { ...described, value: fixedValue(name), setBy: 'environment' }
         const read = row && readLiveSetting(name, row.value)
         if (!row || !read) return { ...described, value: defaults[name], setBy: 'default' }
-        return { ...described, value: read.value, setBy: setByOf(row) } as DescribedSetting
+        return { ...described, value: read.value, setBy: setByOf(row) }
       })
     },
     /** Others who change a setting wait until the transaction ends. */

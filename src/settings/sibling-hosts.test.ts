@@ -27,6 +27,13 @@ describe('hosts that share a session', () => {
       expect(() => withOrigins(origins)).toThrow('must be an address')
   })
 
+  it('have no bound sessions, which the start says', () => {
+    const faultsWith = (boundSessions: string, cookieDomain?: string) =>
+      siblingFaults({ ...given, cookieDomain, boundSessions }).map((line) => line.split(':')[0])
+    expect(faultsWith('on', 'example.com')).toEqual(['BOUND_SESSIONS'])
+    expect([faultsWith('off', 'example.com'), faultsWith('on')]).toEqual([[], []])
+  })
+
   it('get the cookies only below COOKIE_DOMAIN, or at the host of PUBLIC_URL itself', () => {
     const allowedOrigins = ['https://app.example.com:8443', 'https://shop.example.com', 'https://app.example.org']
     const named = (cookieDomain?: string) =>

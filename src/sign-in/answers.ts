@@ -5,16 +5,23 @@ import type { Cookies } from '../http/cookies.js'
 import type { Client } from '../http/request-origin.js'
 import { minResponseTime, takeAtLeast } from '../lib/timing.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
-import { type SignInCookies, sendUser } from '../sessions/session-cookies.js'
+import type { BoundSessions } from '../sessions/bound-sessions.js'
+import { offerBinding, type SignInCookies, sendUser } from '../sessions/session-cookies.js'
 import type { NewSession, SignInOutcome } from './new-sessions.js'
 
+type AnswerCookies = { cookies: Cookies; signInCookies: SignInCookies; boundSessions: Pick<BoundSessions, 'offer'> }
+
 /** `extra`: further properties of the answer. */
-const sendSignedIn = (reply: FastifyReply, cookies: Cookies, session: NewSession, extra?: object) => {
+const sendSignedIn = (
+  reply: FastifyReply,
+  { cookies, boundSessions }: AnswerCookies,
+  session: NewSession,
+  extra?: object,
+) => {
   cookies.setNewSession(reply, session)
+  offerBinding(reply, boundSessions.offer(session.sessionId))
   return sendUser(reply, session, extra)
 }
-
-type AnswerCookies = { cookies: Cookies; signInCookies: SignInCookies }
 
 /**
  * Answers a proof: the user is signed in, or is told the next step. If the request has also added a factor, the answer describes it, and a
@@ -22,12 +29,12 @@ type AnswerCookies = { cookies: Cookies; signInCookies: SignInCookies }
  */
 export const sendSignInStep = (
   reply: FastifyReply,
-  { cookies, signInCookies }: AnswerCookies,
+  parts: AnswerCookies,
   outcome: SignInOutcome,
   addedFactor?: object,
 ) => {
-  if ('issued' in outcome) return sendSignedIn(reply, cookies, outcome.issued, addedFactor)
-  signInCookies.setChallenge(reply, outcome.pending)
+  if ('issued' in outcome) return sendSignedIn(reply, parts, outcome.issued, addedFactor)
+  parts.signInCookies.setChallenge(reply, outcome.pending)
   const { next, methods } = outcome
   return addedFactor ? reply.send({ next, ...addedFactor }) : reply.status(202).send({ next, methods })
 }

@@ -218,10 +218,11 @@ describe('the statements of the stores on PostgreSQL', () => {
   }
   const graces = { refreshGrace: 30 * seconds, renewGrace: 2 * minutes }
   const recordAfter = async (id: string, clockOffset: number) =>
-    (await sessions.selectRecord(sql, id, { live, clockOffset, graces }))[0]
+    (await sessions.selectRecord(sql, id, { live, clockOffset, graces }, undefined))[0]
   const rotation = (id: string, generation: number, presented: number, successor: number) => ({
     ...{ id, generation, presentedHash: bytes(presented), successorHash: bytes(successor) },
     ...{ issuedAt: now, expiresAt: at(30 * days), usedAt: now, live, clockOffset: 0, client },
+    proven: undefined,
     atProxy: generation === 1,
     graces,
   })

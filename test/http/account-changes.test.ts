@@ -80,8 +80,8 @@ const change = async (kind: ChangeKind, initiator: Initiator, account: PreparedA
     })
   if (initiator === 'old token')
     return accountChanges.byOldToken({ caller, client }, kind as 'session_stolen', async (sql) => {
-      await latchkey.app.rooms.sessions.end(sql, 'refresh_theft', caller)
-      return { changes: { session_stolen: changeDetails.session_stolen } }
+      if (kind === 'session_stolen') await latchkey.app.rooms.sessions.end(sql, 'refresh_theft', caller)
+      return { changes: changes as { session_stolen: typeof changeDetails.session_stolen } }
     })
   if (initiator === 'caller') return accountChanges.byCaller({ caller, client }, kind as 'totp_added', work)
   const context = { userId: user.id, client, caller: initiator === 'link' ? caller : undefined }
@@ -212,6 +212,7 @@ describe('a change of an account', () => {
       by: ['caller'],
       otherSessions: 'end',
       thisSession: 'new tokens',
+      provesUser: true,
       withdrawsProofs: [],
       voids: ['waiting sign-ins'],
       mail: 'password-changed',
@@ -221,6 +222,7 @@ describe('a change of an account', () => {
     const { otherSessions: _others, ...withoutOtherSessions } = row
     const { thisSession: _own, ...withoutThisSession } = row
     const { withdrawsProofs: _proofs, ...withoutProofs } = row
+    const { provesUser: _proves, ...withoutUser } = row
     const { voids: _voids, ...withoutVoids } = row
     const { undo: _undo, ...withoutUndo } = row
     const planted: ChangeRow[] = [
@@ -232,6 +234,8 @@ describe('a change of an account', () => {
       withoutThisSession,
       // @ts-expect-error Which proofs do not count in the new tokens is missing.
       withoutProofs,
+      // @ts-expect-error Whether the user was proven is missing.
+      withoutUser,
       // @ts-expect-error What is voided is missing.
       withoutVoids,
       // @ts-expect-error Whether the mail has an undo link is missing.
@@ -241,7 +245,7 @@ describe('a change of an account', () => {
       // @ts-expect-error A change that ends sessions has no event.
       { ...row, event: null },
     ]
-    expect(planted).toHaveLength(8)
+    expect(planted).toHaveLength(9)
     // @ts-expect-error The name of the passkey and its id are missing.
     const incomplete: ChangeDetails<'passkey_added'> = {}
     expect(incomplete).toEqual({})

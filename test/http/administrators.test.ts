@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
+  type AdminApplication,
   type AdminEvent,
   type AdminOverview,
   type AdminUser,
@@ -396,8 +397,8 @@ it('a user who may not use an application any more loses it at once, and it is t
   const native = { kind: 'native', home: 'tv.example:/', redirectAddresses: ['tv.example:/cb'] } as const
   await addApplication(latchkey, { name: 'Television', ...native, deviceFlow: true })
   expect((await get<{ applications: object[] }>('/applications')).applications).toEqual([
-    expect.objectContaining({ name: 'Notes', deviceFlow: false }),
-    expect.objectContaining({ name: 'Television', deviceFlow: true }),
+    expect.objectContaining({ name: 'Notes', device: false }),
+    expect.objectContaining({ name: 'Television', device: true }),
   ])
   const path = `/applications/${notes.application.id}`
   const tab = await latchkey.signedUp('kim')
@@ -406,12 +407,18 @@ it('a user who may not use an application any more loses it at once, and it is t
   expect((await notes.userInfo(tokens)).sub).toBe(userId)
   expect((await detailsOf(userId)).applications).toMatchObject([{ name: 'Notes' }])
 
-  expect((await send('PATCH', path, { groups: ['staff'] })).body.code).toBe('reason_required')
-  expect((await send('PATCH', path, { groups: ['nothing'], reason: 'x' })).body.code).toBe('no_group')
-  expect((await send('PATCH', path, { everyone: true, groups: ['staff'] })).body.code).toBe('bad_request')
+  await root.prove()
+  const patch = async (body: object) => {
+    const { applications } = await get<{ applications: AdminApplication[] }>('/applications')
+    const version = applications.find(({ id }) => id === notes.application.id)?.version
+    const headers = { 'if-match': `"${version}"` }
+    return root.tab.send('PATCH', `${adminPath}${path}`, body, { csrf: true, headers })
+  }
+  expect((await patch({ allow: ['staff'] })).body.code).toBe('reason_required')
+  expect((await patch({ allow: ['nothing'], reason: 'x' })).body.code).toBe('no_group')
   expect((await detailsOf(userId)).applications).toHaveLength(1)
-  const changed = await send('PATCH', path, { groups: ['staff'], reason: 'for the staff' })
-  expect(changed.body).toMatchObject({ everyone: false, groups: ['staff'] })
+  const changed = await patch({ allow: ['staff'], reason: 'for the staff' })
+  expect(changed.body).toMatchObject({ allow: ['staff'] })
 
   expect((await detailsOf(userId)).applications).toEqual([])
   await expect(notes.refresh(tokens)).rejects.toThrow()
@@ -423,8 +430,10 @@ it('a user who may not use an application any more loses it at once, and it is t
   await send('PATCH', `/users/${userId}/groups`, { add: ['staff'] })
   await tab.post('/api/auth/refresh')
   expect((await notes.userInfo(await notes.signIn(tab))).sub).toBe(userId)
-  expect((await send('PATCH', path, { everyone: true })).body.everyone).toBe(true)
-  expect((await send('PATCH', '/applications/unknown', { everyone: true })).status).toBe(404)
+  expect((await patch({ allow: 'everyone' })).body.allow).toBe('everyone')
+  const headers = { 'if-match': '"x"' }
+  const unknown = await root.tab.send('PATCH', `${adminPath}/applications/unknown`, {}, { csrf: true, headers })
+  expect(unknown.status).toBe(404)
 })
 
 it('the overview counts sign-ins by day, and the first use of a session as an administrator is told and shown', async () => {

@@ -10,6 +10,7 @@ import { addApplication } from '../support/applications.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { parametersFor } from '../support/authorization-requests.js'
 import { basic, postForm } from '../support/authorizations.js'
+import { createBoundBrowser, newDeviceKey, signProof } from '../support/bound-browser.js'
 import type { Browser } from '../support/client.js'
 import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { mailLogin } from '../support/mail-login.js'
@@ -35,7 +36,7 @@ beforeAll(async () => {
   metrics = `http://127.0.0.1:${port}/metrics`
   // The counters are in the database, where the test can see and fill them.
   const counters = { REDIS_URL: '', METRICS_PORT: String(port) }
-  const settings = { ADMIN_GROUP: 'admins', MAIL_SIGN_IN: 'on', SERVICE_KEYS_FILE, ...counters }
+  const settings = { ADMIN_GROUP: 'admins', MAIL_SIGN_IN: 'on', BOUND_SESSIONS: 'on', SERVICE_KEYS_FILE, ...counters }
   latchkey = await startLatchkey({ settings })
 })
 afterAll(async () => {
@@ -97,6 +98,19 @@ const usedOf = async (name: string) => {
   return row?.used ?? 0
 }
 /** Codes are counted in a table of their own, so that a restart of a cache gives nobody further tries. */
+/** Somebody with the cookies of a session that is bound to a device, and with another key. */
+const copiedCookies = async () => {
+  const { name } = await newAccount()
+  const owner = createBoundBrowser(latchkey)
+  await owner.post('/login', { username: name, password: goodPassword })
+  const [session] = owner.device.sessions.values()
+  if (!session) throw new Error('The session is not bound')
+  const headers = {
+    'sec-secure-session-id': session.id,
+    'secure-session-response': signProof(newDeviceKey(), 'challenge'),
+  }
+  return () => owner.copy().send('POST', session.refreshUrl, undefined, { headers, byBrowser: true })
+}
 const wrongCodes = async () => (await latchkey.sql.query('select 1 from wrong_codes where failures > 0')).length
 
 const tooMany = '429 Too many requests'
@@ -173,6 +187,8 @@ const counted: Record<Exclude<(typeof limiterNames)[number], 'token_failures'>, 
     },
     refused: tooMany,
   },
+  refused_proofs: { prepare: async () => copiedCookies(), refused: 'hidden' },
+  refused_proof_events: { prepare: async () => copiedCookies(), refused: 'hidden' },
   logout: {
     prepare: async () => {
       const { tab } = await newAccount()

@@ -91,7 +91,10 @@ const startService = async (given: Options) => {
   const allowedOrigins = createAllowedOrigins(origins)
   const firstUses = { isKnown: () => true, note: () => undefined }
   const forward = { protectedApplications, firstUses, isProxy: createIsProxy(trustProxy), clock }
-  const inner = createFastLane({ tokens, production, allowedOrigins, forward, onAnswer })
+  const offerAfterProvider = ({ gen, amr }: AccessClaims) =>
+    gen === 0 && amr.includes('provider') ? 'offer' : undefined
+  const boundSessions = { offerAfterProvider }
+  const inner = createFastLane({ tokens, production, allowedOrigins, forward, boundSessions, onAnswer })
   const fastLane: FastLane = (request, response) => {
     const answered = inner(request, response)
     if (answered) count.answered += 1
@@ -109,8 +112,8 @@ const startService = async (given: Options) => {
   const countRefusedCheck = (reason: string) => {
     refused[reason] = (refused[reason] ?? 0) + 1
   }
-  const metrics = { countRefusedCheck }
-  accessCheckRoutes(server, { callers, cookies, tokens, rotate, reserveRotation, clock, log, metrics })
+  const metrics = { countRefusedCheck, countBoundSession: () => undefined }
+  accessCheckRoutes(server, { callers, cookies, tokens, rotate, reserveRotation, boundSessions, clock, log, metrics })
   const config = { publicUrl, production, trustProxy, personalTokens: 'on' as const }
   const knownTokens = { find: async () => undefined }
   // There are no stores here, so no host has a session of its own.
@@ -263,6 +266,16 @@ describe('the fast lane and the framework', () => {
       expect(answer).toMatch(/^HTTP\/1\.1 400 /)
       expect(answer).toMatch(/\r\nconnection: close\r\n/i)
     }
+  })
+
+  it('offer alike to bind a session that has just begun at a provider', async () => {
+    const token = signAccess({ ...claimsOf('ada'), amr: ['provider'] })
+    const texts = ['/api/auth/me', '/api/auth/verify'].map((path) => check(token, path))
+    const before = withLane.count.answered
+    const answers = await ask(withLane, ...texts)
+    expect(answers).toEqual(await ask(without, ...texts))
+    expect(answers.map((answer) => answer.includes('secure-session-registration: offer'))).toEqual([true, false])
+    expect(withLane.count.answered).toBe(before + 1)
   })
 
   it('answer a cookie header alike in which it is unclear what counts', async () => {

@@ -286,6 +286,23 @@ describe('what is odd', () => {
   })
 })
 
+it('has a sign-out that leads to ours, and nothing else of ours, where our cookies arrive', async () => {
+  const leave = await check(tab, { uri: '/.latchkey/sign-out', headers: navigation })
+  expect([leave.status, leave.headers.get('location'), leave.setCookies]).toEqual([
+    302,
+    `${latchkey.url}/api/auth/end-session`,
+    [],
+  ])
+  for (const uri of ['/.latchkey/start', '/.latchkey/callback?code=x', '/.latchkey/', '/.latchkey'])
+    expect((await check(tab, { uri, headers: navigation })).status).toBe(404)
+})
+
+it('is named in the log at every address that nobody has registered', async () => {
+  for (const host of ['one.example.com', 'two.example.com', 'one.example.com']) await check(tab, { host })
+  const lines = latchkey.logLines.filter((line) => /"https:\/\/(one|two)\.example\.com"/.test(line))
+  expect(lines).toHaveLength(2)
+})
+
 describe('a session whose access token has expired', () => {
   it('is renewed without a page, and led back', async () => {
     const visitor = stranger()
@@ -308,6 +325,22 @@ describe('a session whose access token has expired', () => {
     const statuses = []
     for (let time = 0; time < 6; time += 1) statuses.push((await follow(back)).status)
     expect(statuses).toEqual([302, 302, 302, 302, 302, 409])
+  })
+
+  it('gets its cookies anew, if those of the browser reach only our own host', async () => {
+    const visitor = stranger()
+    await visitor.post('/login', { username: 'ada', password: goodPassword })
+    const back = `/api/auth/return?to=${wayBack}`
+    const answers = []
+    for (let time = 0; time < 4; time += 1)
+      answers.push(await visitor.send('GET', back, undefined, { headers: navigation }))
+    expect(answers.map(({ setCookies }) => setCookies.join().includes('Domain=example.com'))).toEqual([
+      false,
+      false,
+      true,
+      false,
+    ])
+    expect((await check(visitor)).status).toBe(200)
   })
 
   it('is stopped also between two addresses, and asked to sign in if there is no session', async () => {

@@ -131,6 +131,23 @@ describe('a host that gets none of our cookies', () => {
     }
   })
 
+  it('shares its name with the other ports of that host, which browsers do not tell apart', async () => {
+    const other = `${hosts.wiki}:8443`
+    const proxyOrigin = `https://${other}`
+    const added = { name: 'Other port', proxyOrigin, home: `${proxyOrigin}/`, redirectAddresses: [] }
+    const { id } = await addApplication(latchkey, added)
+    await until('it is known', async () => latchkey.app.rooms.protectedApplications.find(proxyOrigin) !== undefined)
+    const of = await arrived()
+    await arrive(of, ada, { host: other })
+    expect([await statusOf(of), await statusOf(of, { host: other })]).toEqual([200, 200])
+    expect(of.jar.get(session)?.split('~')).toHaveLength(2)
+    await visit(of, { host: other, uri: '/.latchkey/sign-out' })
+    expect([await statusOf(of), await statusOf(of, { host: other })]).toEqual([200, 302])
+    await visit(of, { uri: '/.latchkey/sign-out' })
+    expect(cookieNames(of)).toEqual([])
+    await applicationChangesOf(latchkey).delete(id, operator, { evenIfUsed: true })
+  })
+
   it('answers a program in words, and leads a visitor without the group to our page', async () => {
     const words = await visit(latchkey.browser(), { headers: { 'sec-fetch-mode': 'cors' } })
     expect([words.status, words.body.code, words.setCookies]).toEqual([401, 'not_authenticated', []])

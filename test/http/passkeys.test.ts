@@ -84,6 +84,16 @@ describe('a passkey', () => {
     expect((await tab.remove(`${ownPath}/${added.body.id}`)).body.code).toBe('fresh_sign_in_required')
   })
 
+  it('has the name of the password manager that made it, unless the user typed one', async () => {
+    const tab = await latchkey.signedUp('kim')
+    const add = async (more: object = {}) => {
+      const { body: options } = await tab.act(`${ownPath}/options`)
+      const passkey = createPasskey(latchkey.url, 'P-256', 'd548826e79b4db40a3d811116f7e8349')
+      return (await tab.act(ownPath, { credential: passkey.create(options), ...more })).body.name
+    }
+    expect([await add(), await add({ name: 'Mine' })]).toEqual(['Bitwarden', 'Mine'])
+  })
+
   it('signs in without a name, as two factors, in every browser that has it', async () => {
     const { tab, passkey } = await withPasskey('bea')
     const [first, second] = [latchkey.browser(), latchkey.browser()]
@@ -92,7 +102,11 @@ describe('a passkey', () => {
     expect((await first.get('/api/auth/verify?factors=2&fresh=10m')).status).toBe(204)
     // A synced one: its counter is 0 in both.
     expect((await signInWith(second, passkey)).status).toBe(200)
-    expect((await sessionsOf('bea')).map(({ methods }) => methods)).toEqual([['pwd'], ['passkey'], ['passkey']])
+    expect((await sessionsOf('bea')).map(({ methods }) => methods)).toEqual([
+      ['pwd', 'passkey'],
+      ['passkey'],
+      ['passkey'],
+    ])
     expect(await passkeysOf(tab)).toMatchObject([{ lastUsedAt: expect.any(String), synced: true }])
     expect(await eventsOf('bea')).toContain('signed_in passkey')
   })

@@ -121,7 +121,14 @@ it('refuses a request with a copied token if the owner steps up at the same mome
         { sessionId: String(sid), userId, generation: Number(gen) },
         await users.lock(sql, userId),
       ]
-      const issued = user && (await sessions.replaceTokens(sql, caller, { ip: '', userAgent: '' }, { proven: 'pwd' }))
+      const issued =
+        user &&
+        (await sessions.replaceTokens(
+          sql,
+          caller,
+          { ip: '', userAgent: '' },
+          { change: { proven: 'pwd' }, provesUser: true },
+        ))
       tab.jar.set('access_token', issued?.accessToken ?? '')
       tab.jar.set('refresh_token', issued?.refreshToken ?? '')
     }

@@ -406,6 +406,8 @@ describe('changes of an account', () => {
       new_device: 'new_device',
       device_trusted: 'device_trusted',
       sign_in_unfinished: 'sign_in_unfinished',
+      // The event is recorded for each refused proof, at most once a minute.
+      device_proofs_refused: 'device_proof_refused',
     }
     const noEvent = ['wrong_codes', 'email_withdrawn', 'account_deleted', 'user_deleted']
     const mailed = (Object.keys(accountChangeTable) as ChangeKind[]).filter(

@@ -5,6 +5,7 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { checkSite } from '../../src/commands/applications/site-check.js'
 import { checkApplications } from '../../src/commands/doctor/applications.js'
 import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import { startCaddyStandIn } from '../deployment/one-line/stand-ins.js'
@@ -78,7 +79,7 @@ describe('a site that is asked from outside', () => {
     const origin = sitePort(place.port)
     expect(await checked(origin, '--open', '/public/')).toEqual({
       code: 0,
-      lines: [`ok  ${origin} asks Latchkey, and leads strangers to ${latchkey.url}`],
+      lines: [`ok  ${origin}/ asks Latchkey, and leads strangers to ${latchkey.url}`],
     })
   })
 
@@ -133,9 +134,35 @@ describe('a site that is asked from outside', () => {
     ])
   })
 
-  it('is asked by the doctor too, who warns', async () => {
+  it('has a part that is not behind the check', async () => {
+    const proxy = await startOddProxy({})
+    const partly = await serve((incoming, outgoing) => {
+      if (incoming.url?.startsWith('/api/')) return void outgoing.end('hello')
+      const headers = { ...incoming.headers }
+      request({ port: proxy, host: '127.0.0.1', path: incoming.url, headers }, (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 0, answer.headers)
+        answer.pipe(outgoing)
+      }).end()
+    })
+    const { code, lines } = await checked(sitePort(partly))
+    expect([code, lines.join()]).toEqual([1, expect.stringContaining('part of the site is not behind the check')])
+  })
+
+  it('leads to a sign-in page that is not there', async () => {
+    const elsewhere = await serve((_, outgoing) => void outgoing.end('another program'))
+    const publicUrl = sitePort(elsewhere)
+    const port = await serve((_, outgoing) => void outgoing.writeHead(302, { location: `${publicUrl}/login` }).end())
+    const findings = await checkSite({ openPaths: [] }, sitePort(port), publicUrl)
+    expect(findings.map(({ level }) => level).slice(0, 2)).toEqual(['ok', 'error'])
+    expect(findings[1]?.says).toContain('nobody can sign in')
+    const silent = sitePort(await freePort())
+    const toSilent = await serve((_, outgoing) => void outgoing.writeHead(302, { location: `${silent}/login` }).end())
+    expect((await checkSite({ openPaths: [] }, sitePort(toSilent), silent))[1]).toMatchObject({ level: 'unreachable' })
+  })
+
+  it('is asked by the doctor too', async () => {
     const { level, says } = await checkApplications(latchkey.sql, latchkey.config)
-    expect([level, says]).toEqual(['warning', expect.stringMatching(/Site \d+: .*it is not behind the check/)])
+    expect([level, says]).toEqual(['error', expect.stringMatching(/Site \d+: .*it is not behind the check/)])
     expect(says).toMatch(/Site \d+: .* does not reach the check/)
   })
 

@@ -98,7 +98,7 @@ describe('all guides together', () => {
     const reference = await read('docs/configuration.md')
     /** Of Node, of the tests, of the image's build, and of guides that use them as examples. */
     const notOurs =
-      /^(?:APP_PORTS|APP_URL|COMPOSE_FILE|CLIENT_(?:ID|SECRET)|LATCHKEY_(?:ID|IMAGE|ISSUER|PORT|SECRET|URL)|NEXTAUTH_\w+|ACCOUNT_LINKING|SESSION_LIFE_TIME|NODE_EXTRA_CA_CERTS|OLD_DATABASE_URL|POSTGRES_FROM|TRUST_EMAIL|(?:FAULT|KILL)_ROUNDS|(?:FUZZ|TEST|PROVIDER)_\w+)$/
+      /^(?:APP_PORTS|APP_URL|COMPOSE_FILE|DBSC_BROWSER|CLIENT_(?:ID|SECRET)|LATCHKEY_(?:ID|IMAGE|ISSUER|PORT|SECRET|URL)|NEXTAUTH_\w+|ACCOUNT_LINKING|SESSION_LIFE_TIME|NODE_EXTRA_CA_CERTS|OLD_DATABASE_URL|POSTGRES_FROM|TRUST_EMAIL|(?:FAULT|KILL)_ROUNDS|(?:FUZZ|TEST|PROVIDER)_\w+)$/
     const named = new Set(
       (await codeInGuides()).flatMap((code) => code.match(/(?<!\w)[A-Z]+(?:_[A-Z]+)+(?!\w)/g) ?? []),
     )

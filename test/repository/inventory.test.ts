@@ -17,7 +17,7 @@ const known = {
   'packages/verify/src': 'keys logout-notices openid-attempts openid-sessions published-keys',
   'packages/service/src': 'webhooks',
   'packages/client/src': '',
-  src: `assets backup backup-file bcrypt.worker cluster codes connection csrf errors folder-lock github-provider hashes host-sessions id-tokens
+  src: `assets backup backup-file bcrypt.worker cluster codes connection csrf device-proofs errors folder-lock github-provider hashes host-sessions id-tokens
     kept-secrets key-pair known-devices leaked-builder leaked-list mail-sign-ins mailed-codes migrate openid-provider
     own-postgres password-lines people random recovery-codes seal signed-token tab-cookies totp user-codes usernames uuid
     webhooks`,

@@ -3,7 +3,8 @@ import { Agent, request } from 'node:http'
 import { documentedOperations } from './api-document.js'
 import { createCookieJar } from './cookie-jar.js'
 
-type Options = { headers?: Record<string, string>; csrf?: boolean; address?: string }
+/** `byBrowser`: the browser itself sends it, and no page, so the headers that name a page are missing. */
+type Options = { headers?: Record<string, string>; csrf?: boolean; address?: string; byBrowser?: boolean }
 
 export type Answer = {
   status: number
@@ -73,7 +74,7 @@ export const createBrowser = (origin: string, jar = createCookieJar(), reached =
     const { status, headers, text } = await exchange(new URL(path, reached), {
       method,
       headers: {
-        ...(method === 'GET' ? {} : { origin, 'sec-fetch-site': 'same-origin' }),
+        ...(method === 'GET' || options.byBrowser ? {} : { origin, 'sec-fetch-site': 'same-origin' }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(cookie ? { cookie } : {}),
         ...(options.address ? { 'x-forwarded-for': options.address } : {}),

@@ -71,7 +71,7 @@ const coseOf = (publicKey: KeyObject) => {
 }
 
 /** An authenticator with one passkey (ES256), which does what a good one does unless a fault is asked for. */
-export const createPasskey = (origin: string, kind: KeyKind = 'P-256') => {
+export const createPasskey = (origin: string, kind: KeyKind = 'P-256', aaguid = '0'.repeat(32)) => {
   const keys = kinds[kind]
   const { publicKey, privateKey } = keys()
   const id = randomBytes(32)
@@ -107,7 +107,7 @@ export const createPasskey = (origin: string, kind: KeyKind = 'P-256') => {
       const asked = options as Options
       userHandle = asked.user?.id ?? ''
       const key = new Map<number, Item>(coseOf(publicKey))
-      const attested = Buffer.concat([Buffer.alloc(16), Buffer.from([0, id.length]), id, cbor(key)])
+      const attested = Buffer.concat([Buffer.from(aaguid, 'hex'), Buffer.from([0, id.length]), id, cbor(key)])
       const attestation = new Map<string, Item>([
         ['fmt', 'none'],
         ['attStmt', new Map()],

@@ -143,6 +143,7 @@ const kindsWithReasonWords: readonly string[] = [
   'rate_limited',
   'signed_out',
   'refresh_theft',
+  'device_proof_refused',
   'password_change_failed',
   'email_change_failed',
   'stepped_up',

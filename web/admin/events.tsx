@@ -209,6 +209,7 @@ const eventTopics: Record<keyof Words['admin']['eventList']['topicNames'], reado
     'step_up_failed',
     'rate_limited',
     'refresh_theft',
+    'device_proof_refused',
   ],
   changes: [
     'reset_requested',

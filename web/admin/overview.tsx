@@ -1,8 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { AdminOverview, AttentionCode } from '#contract/admin/admin-bodies.js'
 import type { EventKind } from '#contract/events.js'
+import type { Session } from '#contract/schemas.js'
+import { client } from '../browser/client.js'
 import { AlertIcon, CheckIcon } from '../components/icons.js'
 import { NextSteps, Panel } from '../components/panel.js'
+import { SessionFacts } from '../components/session-facts.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { dateWithZone } from '../words/dates.js'
 import { fill } from '../words/format.js'
@@ -35,6 +38,8 @@ export const OverviewScreen = ({ query }: Place) => {
               <RangeChoice range={range} days={days} onChange={choose} />
               <Plot days={days} before={before} />
             </Panel>
+            {/* It comes with an answer of its own, so nothing stands below it that would jump. */}
+            <UnboundSessions />
           </div>
         )}
       </Loaded>
@@ -91,6 +96,32 @@ const RangeChoice = ({ range, days, onChange }: { range: Range; days: Day[]; onC
       {range.range === 'own' && dayField('from')}
       {range.range === 'own' && dayField('to')}
     </div>
+  )
+}
+
+/** The sessions of the administrator who looks at the page, which a copy of their cookies can renew. */
+const UnboundSessions = () => {
+  const { unbound: words } = useWords('admin')
+  const { boundSessions } = useSettings()
+  const [sessions, setSessions] = useState<readonly Session[]>([])
+  useEffect(() => {
+    if (boundSessions) void client.sessions().then((answer) => setSessions(answer.value?.sessions ?? []))
+  }, [boundSessions])
+  const unbound = sessions.filter(({ bound, application }) => !bound && application === null)
+  if (unbound.length === 0) return null
+  return (
+    <Panel title={words.heading} lead={words.lead}>
+      <ul class="row-list">
+        {unbound.map((session) => (
+          <li key={session.id}>
+            <SessionFacts session={session} isCurrent={session.current} dateOf={dateWithZone} />
+          </li>
+        ))}
+      </ul>
+      <p>
+        <a href="/dashboard#sessions">{words.link}</a>
+      </p>
+    </Panel>
   )
 }
 

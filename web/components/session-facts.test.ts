@@ -17,6 +17,7 @@ const session = {
   methods: ['pwd', 'otp', 'from_a_later_release'],
   provider: null,
   administers: false,
+  bound: false,
   application: null,
 }
 

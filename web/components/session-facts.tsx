@@ -53,6 +53,7 @@ export const SessionFacts = ({ session, isCurrent = false, dateOf = fullDate }: 
     session.ip,
     fill(words.sessionSince, { date: dateOf(session.createdAt, locale) }),
     ...(methods ? [fill(words.sessionProof, { methods })] : []),
+    ...(session.bound ? [words.sessionBound] : []),
     ...(session.administers ? [words.sessionAdministers] : []),
   ]
   return (

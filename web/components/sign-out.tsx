@@ -64,7 +64,7 @@ export const leaveSignedOut = (notice: 'signed_out' | 'signed_out_everywhere' | 
 }
 
 /** Leaves the page without a sign-out: the visitor is not signed in, or no longer. */
-export const leave = (notice: 'sign_in' | 'session_ended') => {
+export const leave = (notice: 'sign_in' | 'session_ended' | 'device_lost') => {
   unmount()
   redirectToLogin(notice)
 }

@@ -26,7 +26,7 @@ export type LoadedAccount = {
 }
 
 /** Loads everything of the user. A service that cannot answer is asked again, with longer and longer pauses. */
-export const useAccount = (leave: (notice: 'sign_in' | 'session_ended') => void) => {
+export const useAccount = (leave: (notice: 'sign_in' | 'session_ended' | 'device_lost') => void) => {
   const newest = useRef<LoadedAccount>(undefined)
   const {
     value: loaded,
@@ -39,8 +39,8 @@ export const useAccount = (leave: (notice: 'sign_in' | 'session_ended') => void)
       newest.current = keepLoadedParts(newest.current, answer.value)
       return { value: newest.current }
     },
-    ({ refused }, isShown) => {
-      if (refused === 'not_authenticated') leave(isShown ? 'session_ended' : 'sign_in')
+    ({ refused, because }, isShown) => {
+      if (refused === 'not_authenticated') leave(because ? 'device_lost' : isShown ? 'session_ended' : 'sign_in')
       return isShown || refused === 'not_authenticated'
     },
   )

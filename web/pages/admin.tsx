@@ -46,7 +46,8 @@ const useSelf = () => {
     return true
   })
   const leaveIfEnded = useStableCallback(async (refusal: Refusal): Promise<boolean> => {
-    if (refusal.refused === 'not_authenticated') leave(self ? 'session_ended' : 'sign_in')
+    if (refusal.refused === 'not_authenticated')
+      leave(refusal.because ? 'device_lost' : self ? 'session_ended' : 'sign_in')
     else if (refusal.refused === 'fresh_sign_in_required') goToStepUp()
     // Either the thing that was asked for is gone, or the caller is no administrator any more.
     else if (refusal.refused === 'not_found') return loadSelf()

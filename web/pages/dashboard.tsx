@@ -33,7 +33,7 @@ const Dashboard = () => {
   const actions: DashboardActions = {
     showSuccess: (text) => setMessage({ kind: 'success', text }),
     showRefusal: (refusal, values) => {
-      if (refusal.refused === 'not_authenticated') leave('session_ended')
+      if (refusal.refused === 'not_authenticated') leave(refusal.because ? 'device_lost' : 'session_ended')
       // The user has closed the dialog that asked for a proof, so nothing is changed.
       else if (refusal.refused !== 'fresh_sign_in_required')
         setMessage({ kind: 'error', text: sentenceOf(refusal, values), hasHelpLink: asksForHelp(refusal.refused) })

@@ -50,7 +50,11 @@ export const Login = () => {
   const returnTo = returnToInAddress() ?? (token === undefined ? returnToBeforeProvider() : storedReturnTo())
   const [mailStage, setMailStage] = useState(keptMailStage)
   const [usedToken, setUsedToken] = useState<string>()
-  const visitor = useVisitor(() => redirectAfterSignIn(returnTo))
+  const [isDeviceLost, setDeviceLost] = useState(false)
+  const visitor = useVisitor(
+    () => redirectAfterSignIn(returnTo),
+    ({ because }) => setDeviceLost(because !== undefined),
+  )
 
   /** Goes to the page that the visitor wanted, or to the next step of the sign-in. */
   const onEntered = (answered: object) => {
@@ -70,10 +74,16 @@ export const Login = () => {
   if (visitor !== 'signed-out') return <LoadingCard />
   if (mailSignIn && token !== undefined && token !== usedToken)
     return <MailedSignInLink key={token} token={token} {...wayProps} />
-  return mailSignIn && mailStage ? <MailLogin stage={mailStage} {...wayProps} /> : <AllWays {...wayProps} />
+  return mailSignIn && mailStage ? (
+    <MailLogin stage={mailStage} {...wayProps} />
+  ) : (
+    <AllWays isDeviceLost={isDeviceLost} {...wayProps} />
+  )
 }
 
-const AllWays = ({ returnTo, onEntered, onStage }: Omit<MailLoginProps, 'stage'>) => {
+type AllWaysProps = Omit<MailLoginProps, 'stage'> & { isDeviceLost: boolean }
+
+const AllWays = ({ returnTo, onEntered, onStage, isDeviceLost }: AllWaysProps) => {
   const words = useWords('login')
   const common = useWords('common')
   const { registration, mailSignIn, mailIsOff } = useSettings()
@@ -103,9 +113,13 @@ const AllWays = ({ returnTo, onEntered, onStage }: Omit<MailLoginProps, 'stage'>
   return (
     <Card footer={registration !== 'closed' ? <ToRegistration returnTo={returnTo} /> : undefined}>
       {/* A greeting does not fit a message that the visitor is signed out or could not be signed in. */}
-      <h1>{hasMessage() || namedProvider ? words.title : words.heading}</h1>
+      <h1>{isDeviceLost || hasMessage() || namedProvider ? words.title : words.heading}</h1>
       <ContinuesTo returnTo={returnTo} step="sign-in" />
-      <AddressNotice namedProvider={namedProvider} returnTo={returnTo} />
+      {isDeviceLost ? (
+        <Notice kind="info">{words.notices.device_lost}</Notice>
+      ) : (
+        <AddressNotice namedProvider={namedProvider} returnTo={returnTo} />
+      )}
       <Form submitLabel={words.submit} onSubmit={submit}>
         <Field
           name="username"
@@ -206,6 +220,7 @@ const isSuccess: Record<LoginNotice, boolean> = {
   connect_device: false,
   other_account: false,
   session_ended: false,
+  device_lost: false,
   password_reset: true,
   account_deleted: true,
 }

@@ -295,6 +295,8 @@ export const de: Words = {
       connect_device: 'Melden Sie sich an, um Ihr Gerät zu verbinden.',
       other_account: 'Melden Sie sich mit einem anderen Konto an. Es ersetzt das, das jetzt angemeldet ist.',
       session_ended: 'Ihre Sitzung ist beendet. Melden Sie sich an, um dort weiterzumachen, wo Sie waren.',
+      device_lost:
+        'Sie sind abgemeldet, weil dieser Browser nicht nachweisen konnte, dass er das Gerät Ihrer Sitzung ist. Das geschieht, wenn er seinen Schlüssel verloren hat, zum Beispiel nach einer Wiederherstellung seiner Daten. Melden Sie sich erneut an.',
       password_reset: 'Ihr Passwort wurde geändert. Melden Sie sich mit dem neuen an.',
       account_deleted: 'Ihr Konto wurde gelöscht.',
     },
@@ -834,6 +836,7 @@ export const de: Words = {
     onAppleDevice: '{browser} auf dem {system}',
     sessionSince: 'Seit {date}',
     sessionOfDevice: '{application} auf einem Gerät ohne Browser',
+    sessionBound: 'An dieses Gerät gebunden',
     sessionAdministers: 'Als Administrator benutzt',
     sessionProof: 'Angemeldet mit {methods}',
     sessionMethods: {
@@ -910,6 +913,7 @@ export const de: Words = {
       signed_out_everywhere: 'Abmeldung auf allen Geräten',
       session_ended: 'Abmeldung eines Geräts',
       refresh_theft: 'Abmeldung zur Sicherheit: Diese Sitzung wurde vielleicht kopiert',
+      device_proof_refused: 'Eine Anfrage mit kopierten Cookies wurde abgelehnt: Der Schlüssel des Geräts fehlte',
       new_device: 'Anmeldung auf einem neuen Gerät',
       device_trusted: 'Einem Gerät wurde vertraut',
       sign_in_unfinished: 'Ihr Passwort wurde eingegeben und die Anmeldung nicht beendet',

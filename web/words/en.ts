@@ -291,6 +291,8 @@ export const en = {
       connect_device: 'Sign in to connect your device.',
       other_account: 'Sign in with another account. It takes the place of the one that is signed in.',
       session_ended: 'Your session has ended. Sign in to continue where you were.',
+      device_lost:
+        'You are signed out, because this browser could not prove that it is the device of your session. This happens when it has lost its key, for example after its data was restored. Sign in again.',
       password_reset: 'Your password was changed. Sign in with the new one.',
       account_deleted: 'Your account was deleted.',
     } satisfies Record<LoginNotice, string>,
@@ -771,6 +773,7 @@ export const en = {
     ...englishDevices,
     sessionSince: 'Since {date}',
     sessionOfDevice: '{application} on a device without a browser',
+    sessionBound: 'Bound to this device',
     sessionAdministers: 'Used as an administrator',
     sessionProof: 'Signed in with {methods}',
     sessionMethods: {
@@ -845,6 +848,7 @@ export const en = {
       signed_out_everywhere: 'Signed out everywhere',
       session_ended: 'A device was signed out',
       refresh_theft: 'Signed out for your safety: this session may have been copied',
+      device_proof_refused: 'A request with copied cookies was refused: the key of the device was missing',
       new_device: 'Signed in on a new device',
       device_trusted: 'A device was trusted',
       sign_in_unfinished: 'Someone entered your password and did not finish signing in',

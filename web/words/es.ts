@@ -281,6 +281,8 @@ export const es: Words = {
       connect_device: 'Inicia sesión para conectar tu dispositivo.',
       other_account: 'Inicia sesión con otra cuenta. Ocupará el lugar de la que tiene la sesión iniciada.',
       session_ended: 'Tu sesión ha terminado. Inicia sesión para seguir donde estabas.',
+      device_lost:
+        'Tu sesión se ha cerrado porque este navegador no pudo demostrar que es el dispositivo de tu sesión. Ocurre cuando ha perdido su clave, por ejemplo tras restaurar sus datos. Vuelve a iniciar sesión.',
       password_reset: 'Tu contraseña se cambió. Inicia sesión con la nueva.',
       account_deleted: 'Tu cuenta se eliminó.',
     },
@@ -807,6 +809,7 @@ export const es: Words = {
     onAppleDevice: '{browser} en {system}',
     sessionSince: 'Desde el {date}',
     sessionOfDevice: '{application} en un dispositivo sin navegador',
+    sessionBound: 'Vinculada a este dispositivo',
     sessionAdministers: 'Usada como administrador',
     sessionProof: 'Sesión iniciada con {methods}',
     sessionMethods: {
@@ -882,6 +885,7 @@ export const es: Words = {
       signed_out_everywhere: 'Cierre de sesión en todas partes',
       session_ended: 'Se cerró la sesión en un dispositivo',
       refresh_theft: 'Sesión cerrada por tu seguridad: quizá la copiaron',
+      device_proof_refused: 'Se rechazó una solicitud con cookies copiadas: faltaba la clave del dispositivo',
       new_device: 'Inicio de sesión en un dispositivo nuevo',
       device_trusted: 'Un dispositivo pasó a ser de confianza',
       sign_in_unfinished: 'Alguien escribió tu contraseña y no terminó de iniciar sesión',

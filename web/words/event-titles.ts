@@ -10,6 +10,7 @@ const warnings: readonly string[] = [
   'sign_in_failed',
   'second_factor_failed',
   'refresh_theft',
+  'device_proof_refused',
   'password_change_failed',
   'email_change_failed',
   'step_up_failed',

@@ -288,6 +288,8 @@ export const fr: Words = {
       connect_device: 'Connectez-vous pour associer votre appareil.',
       other_account: 'Connectez-vous avec un autre compte. Il remplacera celui qui est connecté.',
       session_ended: 'Votre session est terminée. Connectez-vous pour reprendre là où vous en étiez.',
+      device_lost:
+        'Vous êtes déconnecté, car ce navigateur n’a pas pu prouver qu’il est l’appareil de votre session. Cela arrive lorsqu’il a perdu sa clé, par exemple après une restauration de ses données. Reconnectez-vous.',
       password_reset: 'Votre mot de passe a été modifié. Connectez-vous avec le nouveau.',
       account_deleted: 'Votre compte a été supprimé.',
     },
@@ -820,6 +822,7 @@ export const fr: Words = {
     onAppleDevice: '{browser} sur {system}',
     sessionSince: 'Depuis le {date}',
     sessionOfDevice: '{application} sur un appareil sans navigateur',
+    sessionBound: 'Liée à cet appareil',
     sessionAdministers: 'Utilisée comme administrateur',
     sessionProof: 'Connexion avec {methods}',
     sessionMethods: {
@@ -896,6 +899,7 @@ export const fr: Words = {
       signed_out_everywhere: 'Déconnexion partout',
       session_ended: 'Un appareil a été déconnecté',
       refresh_theft: 'Déconnexion par sécurité : cette session a peut-être été copiée',
+      device_proof_refused: 'Une requête avec des cookies copiés a été refusée : la clé de l’appareil manquait',
       new_device: 'Connexion sur un nouvel appareil',
       device_trusted: 'Un appareil est devenu un appareil de confiance',
       sign_in_unfinished: 'Votre mot de passe a été saisi sans que la connexion soit terminée',

@@ -28,6 +28,8 @@ export type Refusal = Refused<ClientRefusalCode> & {
   readonly methods?: readonly ProofMethod[]
   /** The id of the request in the log of the service, for a failure on its side (status 5xx). */
   readonly requestId?: string
+  /** Why the user is signed out, if the browser has lost the key of its session: for words on the page that asks to sign in. */
+  readonly because?: 'device_proof_missing'
   /** When another username can be chosen, as an ISO date, for `too_many_usernames`. */
   readonly freeFrom?: string
 }

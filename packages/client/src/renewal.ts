@@ -36,22 +36,35 @@ export const createRenewal = (send: Requests['send'], asking: Presence['asking']
   const { mark, setMark } = createMark()
   let running: Promise<Answer<undefined>> | undefined
 
+  /**
+   * A browser gets the tokens of a session that is bound to its device by itself, before a request leaves. If they were refused before
+   * their time, the service takes them away and asks to come again.
+   */
+  const sendRefresh = async () => {
+    const ask = () => send<SignedIn>('POST', 'refresh', { ifOld: true })
+    const first = await ask()
+    if (first.status !== 503 || first.retryAfter !== 1) return first
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    return ask()
+  }
+
   const refresh = async (markBefore: string | null): Promise<Answer<undefined>> => {
     if (mark() !== markBefore) return done
     const learn = asking()
     // The application may have got new tokens for this browser since the call that was refused.
-    const answer = await send<SignedIn>('POST', 'refresh', { ifOld: true })
+    const answer = await sendRefresh()
     if (!answer.refused) {
       setMark()
       learn(answer.value.user)
       return done
     }
+    const lacksKey = answer.refused === 'device_proof_missing'
     // Any other refusal says nothing about the session.
-    if (answer.refused !== 'not_authenticated') return answer
+    if (answer.refused !== 'not_authenticated' && !lacksKey) return answer
     // Another tab may have got newer tokens while this request was under way.
     if (mark() !== markBefore) return done
     learn(null)
-    return answer
+    return lacksKey ? { ...answer, refused: 'not_authenticated', because: 'device_proof_missing' } : answer
   }
 
   /** Renews the tokens after a call that was refused because they had expired. `markBefore` is the mark before that call. */

@@ -75,6 +75,36 @@ describe('fetch for the API of an application', () => {
     expect(changes).toEqual([])
   })
 
+  it('asks once more if the browser gets the tokens of a bound session before the next request', async () => {
+    const later = () => Response.json({ code: 'unavailable' }, { status: 503, headers: { 'retry-after': '1' } })
+    const answers = [later, renewed]
+    const { client } = await startApplication(() => (answers.shift() ?? renewed)())
+    expect((await client.fetch('/notes')).status).toBe(200)
+    expect(answers).toEqual([])
+    let asked = 0
+    const away = await startApplication(() => {
+      asked += 1
+      return later()
+    })
+    const answer = await away.client.fetch('/notes')
+    expect([answer.status, answer.headers.get('retry-after'), asked]).toEqual([503, '1', 2])
+  })
+
+  it('is a sign-out, with its reason, when the browser has lost the key of its session', async () => {
+    const refusal = () => Response.json({ code: 'device_proof_missing' }, { status: 401 })
+    const { client } = await startApplication(refusal)
+    expect((await client.fetch('/notes')).status).toBe(401)
+    const inService = createClient({
+      fetch: async (input) =>
+        String(input).endsWith('/refresh') ? refusal() : Response.json({ code: 'not_authenticated' }, { status: 401 }),
+    })
+    expect(await inService.me()).toMatchObject({
+      refused: 'not_authenticated',
+      because: 'device_proof_missing',
+      status: 401,
+    })
+  })
+
   it.each([
     ['a limit', () => Response.json({ error: 'Too many requests' }, { status: 429, headers: { 'retry-after': '7' } })],
     ['an overloaded service', () => Response.json({ code: 'busy' }, { status: 503, headers: { 'retry-after': '7' } })],

@@ -94,6 +94,13 @@ describe('a renewal', () => {
     })
   })
 
+  it('passes on why the browser got no tokens of a bound session, and is no sign-out while the service waits for it', async () => {
+    const { ask, asked } = guardWith(() => new Response(null, { status: 503 }))
+    const skipped = 'unreachable;session_identifier="1"'
+    const answer = await ask({ headers: { cookie: 'refresh_token=one', 'secure-session-skipped': skipped } })
+    expect([answer.status, asked[0]?.headers.get('secure-session-skipped')]).toEqual([503, skipped])
+  })
+
   it('is shared by requests at one time with one refresh token, and not by others', async () => {
     const { ask, asked } = guardWith(() => renewed(tokenFor('ada')))
     const visitors = ['one', 'one', 'two', 'one', 'two']

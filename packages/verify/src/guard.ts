@@ -89,7 +89,8 @@ const createIdentify = (verifier: Verifier, isOutdated: (auth: Verified) => bool
     // HEAD changes nothing, and a program that sends it may not keep cookies.
     if (refreshToken === undefined || request.method === 'HEAD') return withoutRenewal
     const userAgent = headerOf(request, 'user-agent')
-    const renewed = await renew({ refreshToken, userAgent, address: request.address })
+    const skipped = headerOf(request, 'secure-session-skipped')
+    const renewed = await renew({ refreshToken, userAgent, address: request.address, skipped })
     if (renewed.outcome !== 'renewed')
       return verified.ok ? withoutRenewal : { outcome: renewed.outcome, setCookies: renewed.setCookies }
     // The service itself knows no groups, so it is not asked again with each request.

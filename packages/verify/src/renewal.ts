@@ -28,7 +28,11 @@ export type Renewed =
   | { outcome: 'renewed'; verified: Verified; setCookies: readonly string[] }
   | { outcome: 'signed_out' | 'unavailable'; setCookies: readonly string[] }
 
-export type RenewalRequest = ClientOfRequest & { refreshToken: string }
+/** `skipped`: what the browser says of a session that is bound to its device, for which it could not get tokens. */
+export type RenewalRequest = ClientOfRequest & { refreshToken: string; skipped: string | undefined }
+
+/** Longer than what browsers say of a few sessions. */
+const longestSkipped = 512
 
 const signedOut: Renewed = { outcome: 'signed_out', setCookies: [] }
 const unavailable: Renewed = { outcome: 'unavailable', setCookies: [] }
@@ -37,8 +41,9 @@ const unavailable: Renewed = { outcome: 'unavailable', setCookies: [] }
  * Only the refresh token is sent. If the service accepted an access token that we refuse, such as one of the other algorithm after a
  * change of `ACCESS_TOKEN_ALGORITHM`, it would renew nothing.
  */
-const headersFor = ({ refreshToken, ...client }: RenewalRequest) => ({
+const headersFor = ({ refreshToken, skipped, ...client }: RenewalRequest) => ({
   cookie: `refresh_token=${refreshToken}`,
+  ...(skipped !== undefined && { 'secure-session-skipped': skipped.slice(0, longestSkipped) }),
   ...clientHeaders(client),
 })
 

@@ -63,7 +63,7 @@ const settingsToPaste = (application: Application, { secret, issuer, program, pr
   return [
     ...(redirectAddresses.length > 0 ? [generalSettings(id, secret, issuer)] : []),
     ...(program ? [programs[program].settings({ id, secret: secret ?? '', issuer, name, home })] : []),
-    ...(proxyOrigin !== undefined && proxy ? [proxySettings(proxy, proxyOrigin, check)] : []),
+    ...(proxyOrigin !== undefined && proxy ? [proxySettings(proxy, proxyOrigin, issuer, check)] : []),
     ...(proxyOrigin !== undefined && !proxy
       ? [`The proxy of ${proxyOrigin} asks Latchkey: docs/forward-auth.md has its line. Then: ${check}`]
       : []),
@@ -114,6 +114,7 @@ of their kind; \`--after-logout none\` and \`--backchannel-logout none\` remove 
 lose access at once. The kind of an application cannot be changed: delete it and add it anew.
 
 ${optionsHelp('change')}`,
+  json: 'the application, and "changed": true or false',
   args: ['APPLICATION'],
   options: changeOptions,
   read: ({ values }) => readChange(values),

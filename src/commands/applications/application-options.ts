@@ -15,7 +15,7 @@ import { isRefused } from '../../contract/outcome.js'
 import { days, readDuration, seconds } from '../../lib/durations.js'
 import { countText } from '../../lib/text.js'
 import { CommandFailure, type CommandRooms, groupNameFrom, UsageFault } from '../command.js'
-import { printableText, quoteCommand } from '../terminal/printing.js'
+import { inColumn, printableText, quoteCommand } from '../terminal/printing.js'
 
 type CommandName = 'add' | 'change'
 
@@ -38,17 +38,6 @@ export const newApplicationOptions = optionsOf('add')
 export const changeOptions = optionsOf('change')
 
 const helpColumn = 23
-const helpWidth = 108
-
-const wrapped = (text: string) => {
-  const lines = ['']
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1) ?? ''
-    if (last !== '' && last.length + 1 + word.length > helpWidth) lines.push(word)
-    else lines[lines.length - 1] = last === '' ? word : `${last} ${word}`
-  }
-  return lines.join(`\n${' '.repeat(helpColumn)}`)
-}
 
 /** The help of the options, from the table of properties. The second one of a pair (`--no-device`) is in the line of the first. */
 export const optionsHelp = (command: CommandName) =>
@@ -57,7 +46,7 @@ export const optionsHelp = (command: CommandName) =>
     .map(({ name, value, help }) => {
       const typed = `  --${name}${value === undefined ? '' : ` ${value}`}`
       const gap = typed.length >= helpColumn - 1 ? `\n${' '.repeat(helpColumn)}` : ' '.repeat(helpColumn - typed.length)
-      return `${typed}${gap}${wrapped(help)}`
+      return `${typed}${gap}${inColumn(help, helpColumn)}`
     })
     .join('\n')
 

@@ -16,7 +16,7 @@ const applicationTable = (applications: readonly Application[]) =>
 export const applicationList = command({
   summary: 'List the applications that sign their users in here',
   help: `latchkey application list [--json]`,
-  json: 'one JSON object on each line, for programs',
+  json: 'one JSON object on each line: {"id", "name", "home", "kind", "redirectAddresses", "access", "groups", "setByFile"?, …}',
   run: async ({ applications }) => {
     const none = 'There are no applications. Add one with: latchkey application add'
     return listOf(await applications.list(), { asTable: applicationTable, none })
@@ -70,6 +70,7 @@ export const applicationShow = command({
 APPLICATION is a name or an id. The last 20 different errors of an application are kept, with a fixed share for each kind of
 error. A request that ended normally without a sign-in (a user cancelled, or was not signed in) is counted separately, not as an
 error.`,
+  json: 'the application, and {"issuer", "secrets": [{"id", "createdAt"}], "errors": [{"kind", "message", "count", "seenAt"}], "normalEnds": […]}',
   args: ['APPLICATION'],
   run: async (rooms, { args: [named] }) => {
     const application = await requireApplication(rooms, named)
@@ -92,8 +93,9 @@ export const applicationCheck = command({
 
 Asks the site of --proxy from this machine, as strangers do, and says what is wrong: it cannot be reached, it is not behind the
 check, the proxy names another address, hides headers from the check, or passes cookies of Latchkey on (seen only where an open
-page repeats what it was sent). Run it from outside of the network too. Ends with 1 if users are not protected or cannot get in.
-APPLICATION is a name or an id.`,
+page repeats what it was sent), and whether the sign-in page is there. It asks at / and at one path below /api/: rules for other
+paths in the proxy are not seen. Run it from outside of the network too. Ends with 1 if users are not protected or cannot get
+in. APPLICATION is a name or an id.`,
   json: '{"findings": [{"level": "ok", "warning" or "error", "says": …}]}',
   args: ['APPLICATION'],
   run: async (rooms, { args: [named] }) => {
@@ -104,7 +106,8 @@ APPLICATION is a name or an id.`,
         `${printableText(name)} is not behind a proxy. Name its site with: ${quoteCommand('application change', name)} --proxy https://wiki.example.com`,
       )
     const { checkSite } = await import('./site-check.js')
-    const findings = await checkSite(application, proxyOrigin, new URL(rooms.issuer).origin)
+    const asked = await checkSite(application, proxyOrigin, new URL(rooms.issuer).origin)
+    const findings = asked.map(({ level, says }) => ({ level: level === 'unreachable' ? 'error' : level, says }))
     const width = Math.max(...findings.map(({ level }) => level.length))
     const lines = findings.map(({ level, says }) => `${level.padEnd(width)}  ${printableText(says)}`)
     const code = findings.some(({ level }) => level === 'error') ? 1 : 0
@@ -120,6 +123,7 @@ Its codes, tokens and consents are deleted with it, and its address gets no logo
 signed-in users is deleted only with --yes. APPLICATION is a name or an id.
 
   --yes     delete it although it has signed-in users`,
+  json: '{"id", "name", "deleted"}',
   args: ['APPLICATION'],
   options: { yes: { type: 'boolean' } },
   run: async (rooms, { args: [named], values, operator }) => {

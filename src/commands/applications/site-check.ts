@@ -3,14 +3,18 @@ import https from 'node:https'
 import { isIP } from 'node:net'
 import { startPath } from '../../access-check/host-addresses.js'
 import type { Application } from '../../applications/application-rules.js'
+import { settingsElement } from '../../contract/pages.js'
 import { codeOf } from '../../lib/caught.js'
 import { seconds } from '../../lib/durations.js'
 import { randomToken } from '../../lib/random.js'
 
-/** What was found at the site of a protected application. `error`: users are not protected, or cannot get in. */
-export type SiteFinding = { level: 'ok' | 'warning' | 'error'; says: string }
+/**
+ * What was found at the site of a protected application. `error`: users are not protected, or cannot get in. `unreachable`: perhaps only
+ * from this machine.
+ */
+export type SiteFinding = { level: 'ok' | 'warning' | 'error' | 'unreachable'; says: string }
 
-const visitTimeout = 3 * seconds
+const visitTimeout = 5 * seconds
 const longestBody = 64 * 1024
 
 type Visit = { status: number; location: string; body: string } | { fault: string }
@@ -21,8 +25,11 @@ const faultOf = (error: unknown) => {
   const code = String(codeOf(error) ?? 'unknown')
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'its name is not known on this machine'
   if (code === 'ECONNREFUSED') return 'nothing listens there'
-  if (code === 'EPROTO') return `it does not speak TLS on this port (${code})`
-  return isTlsFault(code) ? `its certificate cannot be used (${code})` : `it does not answer (${code})`
+  if (code === 'EPROTO')
+    return `it does not speak TLS on this port, or has no certificate for this name: the proxy lacks this site (${code})`
+  return isTlsFault(code)
+    ? `its certificate cannot be used (${code}). NODE_EXTRA_CA_CERTS names the file of a certificate authority of your own`
+    : `it does not answer (${code})`
 }
 
 /** Asks as a visitor who has just typed the address. Nothing is followed. */
@@ -61,8 +68,7 @@ const visit = (url: URL, headers: Readonly<Record<string, string>> = {}) =>
   })
 
 /** nginx has one more step, at the site itself, where a host gets none of our cookies. */
-const visitAsStranger = async (site: URL) => {
-  const seen = await visit(site)
+const afterOwnStep = async (seen: Visit, site: URL) => {
   const step = 'fault' in seen || !URL.canParse(seen.location) ? undefined : new URL(seen.location)
   return step?.origin === site.origin && step.pathname === startPath ? visit(step) : seen
 }
@@ -71,11 +77,11 @@ const codeIn = (body: string) => /"code":"([a-z_]+)"/.exec(body)?.[1]
 
 /** The first answer to a stranger: whether the site is behind the check at all. */
 const judgeFirst = (seen: Visit, origin: string, publicUrl: string): SiteFinding => {
-  if ('fault' in seen) return { level: 'error', says: `${origin} cannot be reached: ${seen.fault}` }
+  if ('fault' in seen) return { level: 'unreachable', says: `${origin} cannot be reached: ${seen.fault}` }
   const { status, location, body } = seen
   const isLedAway = status >= 300 && status < 400
   if (isLedAway && location.startsWith(`${publicUrl}/`))
-    return { level: 'ok', says: `${origin} asks Latchkey, and leads strangers to ${publicUrl}` }
+    return { level: 'ok', says: `${origin}/ asks Latchkey, and leads strangers to ${publicUrl}` }
   if (isLedAway)
     return {
       level: 'error',
@@ -96,6 +102,31 @@ const judgeFirst = (seen: Visit, origin: string, publicUrl: string): SiteFinding
   if (status === 401 || status === 403)
     return { level: 'error', says: `${origin} answers ${status}, and leads nobody to the sign-in page` }
   return { level: 'error', says: `${origin} answers a stranger with ${status}: it is not behind the check` }
+}
+
+/** A path of its own may have been given rules of its own, which come before the check. */
+const judgeOtherPath = (seen: Visit, address: string, first: Visit): SiteFinding[] => {
+  if ('fault' in seen || 'fault' in first || seen.status === first.status) return []
+  return [
+    {
+      level: 'error',
+      says: `${address} answers a stranger with ${seen.status}, and the first page with ${first.status}: part of the site is not behind the check`,
+    },
+  ]
+}
+
+/** Whether a stranger who is led away finds the sign-in page. */
+const judgeOwnHost = (seen: Visit, publicUrl: string): SiteFinding[] => {
+  const page = `${publicUrl}/login`
+  if ('fault' in seen)
+    return [{ level: 'unreachable', says: `nobody can sign in: ${page} cannot be reached: ${seen.fault}` }]
+  if (seen.status === 200 && seen.body.includes(`id="${settingsElement}"`)) return []
+  return [
+    {
+      level: 'error',
+      says: `nobody can sign in: ${page} answers ${seen.status}, and it is not the sign-in page. Lead this host to Latchkey, without the check`,
+    },
+  ]
 }
 
 /** Whether the check is shown a header of the visitor that names a user: it refuses such a request. */
@@ -135,6 +166,9 @@ const judgeCookies = (seen: Visit, address: string, marker: string): SiteFinding
         },
       ]
 
+const isOpenAt = ({ pathname }: URL, openPaths: readonly string[]) =>
+  openPaths.some((path) => path.endsWith('/') && pathname.startsWith(path))
+
 /** Asks the site as strangers would. It changes nothing there. */
 export const checkSite = async (
   { openPaths }: Pick<Application, 'openPaths'>,
@@ -142,13 +176,17 @@ export const checkSite = async (
   publicUrl: string,
 ): Promise<SiteFinding[]> => {
   const site = new URL(proxyOrigin)
-  const first = judgeFirst(await visitAsStranger(site), proxyOrigin, publicUrl)
+  const start = await visit(site)
+  const first = judgeFirst(await afterOwnStep(start, site), proxyOrigin, publicUrl)
   if (first.level !== 'ok') return [first]
+  const otherPath = new URL(`/api/${randomToken()}`, site)
   const marker = randomToken()
   const openPath = openPaths.find((path) => path.startsWith('/'))
   const openPage = openPath === undefined ? undefined : new URL(openPath, site)
   const isUsual = site.protocol === 'https:' && site.port === ''
-  const [identity, otherHost, plain, page] = await Promise.all([
+  const [ownHost, other, identity, otherHost, plain, page] = await Promise.all([
+    visit(new URL(`${publicUrl}/login`)),
+    visit(otherPath),
     visit(site, { 'x-auth-user-id': 'check' }),
     visit(site, { host: 'check.invalid' }),
     isUsual ? visit(new URL(`http://${site.host}/`)) : undefined,
@@ -156,6 +194,8 @@ export const checkSite = async (
   ])
   return [
     first,
+    ...judgeOwnHost(ownHost, publicUrl),
+    ...(isOpenAt(otherPath, openPaths) ? [] : judgeOtherPath(other, otherPath.href, start)),
     ...judgeIdentity(identity, proxyOrigin),
     ...judgeOtherHost(otherHost, proxyOrigin),
     ...(plain ? judgePlain(plain, site.host) : []),

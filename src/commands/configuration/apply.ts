@@ -74,9 +74,9 @@ export const apply = command({
   summary: 'Apply a configuration file: groups, applications and settings',
   help: `latchkey apply FILE [--plan] [--prune] [--yes] [--json]
 
-FILE is YAML or JSON: docs/configuration-files.md describes it, docs/configuration.schema.json helps editors. All of it is written, or
-nothing. What the file names belongs to it from then on: pages and commands show that, and refuse to change it. What it does not name
-any more is handed back to them. A secret that is made for a new application is printed once.
+FILE is YAML or JSON: docs/configuration-files.md describes it, docs/configuration.schema.json helps editors. All of it is
+written, or nothing. What the file names belongs to it from then on: pages and commands show that, and refuse to change it. What
+it does not name any more is handed back to them. A secret that is made for a new application is printed once.
 
 ${optionHelp.map(({ name, help }) => `  ${`--${name}`.padEnd(10)}${help}`).join('\n')}`,
   json: '{"changes": [{"kind", "name", "action": "add", "change", "remove" or "release", "before"?, "after"?}], "secrets"?: {NAME: …}}',

@@ -9,7 +9,7 @@ owner. Of the settings it has those that a file or an administrator has set.`,
   json: 'the same as JSON, in one object',
   run: async ({ configurationFiles }) => {
     const json = await configurationFiles.export()
-    const { stringify } = await import('yaml')
-    return { json, text: stringify(json, { lineWidth: 0, version: '1.2' }).trimEnd() }
+    const { writeDocument } = await import('../../configuration/write-document.js')
+    return { json, text: writeDocument(json) }
   },
 })

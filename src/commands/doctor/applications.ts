@@ -57,8 +57,8 @@ const warnOfOwnHost = ({ name, redirectAddresses }: Application, { publicUrl }: 
     .map((address) => warning(`${name}: ${address} ${ownHostWarning}`))
 
 /**
- * What the proxy in front of an application does with headers of visitors can be seen only by asking it. From here it may be out of
- * reach although visitors reach it, so every fault is a warning.
+ * What the proxy in front of an application does can be seen only by asking it. From here it may be out of reach although visitors reach
+ * it, which is a warning.
  */
 const checkProtectedSite = async (application: Application, { publicUrl }: Config): Promise<Finding[]> => {
   const { name, proxyOrigin } = application
@@ -66,7 +66,7 @@ const checkProtectedSite = async (application: Application, { publicUrl }: Confi
   const findings = await checkSite(application, proxyOrigin, new URL(publicUrl).origin)
   return findings
     .filter(({ level }) => level !== 'ok')
-    .map(({ says }) => warning(`${printableText(name)}: ${says}. \`latchkey application check\` says more`))
+    .map(({ level, says }) => (level === 'error' ? failure : warning)(`${printableText(name)}: ${says}`))
 }
 
 const checkApplication = async (application: Application, config: Config) => {

@@ -365,7 +365,7 @@ again. The summary says how many users get a password: look at it in a dry run f
   --salted-hex SYSTEM       who made hashes of the form salt:hash: better-auth (the default) or node
 
 The exit code is 0 if every row was valid, and 1 if some were refused. Ctrl-C stops the import; what was added stays.`,
-  json: true,
+  json: { inHelp: '{"imported", "skipped", "failed", …}' },
   args: ['FILE'],
   options: {
     format: { type: 'string' },

@@ -6,6 +6,7 @@ import { whyUnwritable } from '../../lib/operator-error.js'
 import { countText } from '../../lib/text.js'
 import { syncFolder } from '../../platform/sync-folder.js'
 import { type CommandContext, CommandFailure, commandWithoutRooms, OutputFailure, print } from '../command.js'
+import { printableJson } from '../terminal/printing.js'
 import { exitCodes, watchForInterruption } from '../terminal/progress.js'
 
 type Written = { rows: number; bytes: number; sha256: string }
@@ -77,7 +78,7 @@ const noteAboutSecrets = (withSecrets: boolean) =>
 
 export const backup = commandWithoutRooms({
   summary: 'Write the whole database into one file',
-  help: `latchkey backup FILE [--with-secrets]
+  help: `latchkey backup FILE [--with-secrets] [--json]
 latchkey backup - > FILE
 
 Writes one snapshot of the database, as the owner of the tables, while the service runs. \`latchkey restore\` fills an empty
@@ -88,7 +89,7 @@ The line at the end, on standard error, says how many rows it has, how many byte
 
   --with-secrets   put JWT_SECRET and SEALING_KEY into it too. Then the file is as secret as they are. Without it, keep them
                    elsewhere: without them, signed-in users, authenticator apps and keys are lost`,
-  json: false,
+  json: '{"file", "rows", "bytes", "sha256"}; with - on standard error',
   printsOnce: true,
   args: ['FILE'],
   options: { 'with-secrets': { type: 'boolean' } },
@@ -113,6 +114,10 @@ The line at the end, on standard error, says how many rows it has, how many byte
     try {
       const { rows, bytes, sha256 } = await (name === '-' ? intoOutput(context, write) : intoFile(name, write))
       const what = `${countText(rows, 'row')}, ${countText(bytes, 'byte')}, SHA-256 ${sha256}`
+      const json = { file: name, rows, bytes, sha256 }
+      // Standard output may have the backup itself.
+      if (values.json && name === '-') await print(context.stderr, printableJson(json))
+      if (values.json) return name === '-' ? 0 : { json, text: undefined }
       await print(context.stderr, `Backed up ${what}. ${noteAboutSecrets(withSecrets)}`)
       return 0
     } catch (error) {

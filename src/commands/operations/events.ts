@@ -238,7 +238,7 @@ requestId of the log lines of the same request.
   --until TIME    the same forms (default now)
   --limit N       only the newest N, 1 to ${maxAtOnce} (default 100)
   --follow        go on with new events as they come, until Ctrl-C; waits for a database that is restarted`,
-  json: 'one JSON object on each line, for programs',
+  json: 'one JSON object on each line: {"time", "kind", "reason", "userId", "username", "ip", "userAgent", "actorId", …, "details"}',
   options: {
     user: { type: 'string' },
     kind: { type: 'string' },

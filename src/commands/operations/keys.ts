@@ -64,7 +64,7 @@ applications, at /api/auth/keys; each in the order in which they sign. STATE is 
   hints       only its public part is left, for ID tokens that an application sends back at logout
   unopened    cannot be opened with SEALING_KEY
   unreadable  cannot be opened either, and had only its public part left: ID tokens that it has signed do not count`,
-  json: 'one JSON object on each line, for programs',
+  json: 'one JSON object on each line: {"id", "state", "signsFrom", …}',
   run: async (rooms, { context }) => {
     const keyPairsSign = await signsWithKeyPair(context)
     const keys = await listAll(rooms, keyPairsSign)

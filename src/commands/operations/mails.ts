@@ -100,7 +100,7 @@ the log of that server knows.
   --user USER   only mails about this user: a username, an email or an id. Also an address without an account, for a
                 registration that is not confirmed
   --limit N     how many of each, 1 to ${maxAtOnce} (default 100)`,
-  json: 'one JSON object on each line, for programs',
+  json: 'one JSON object on each line: {"kind", "time", …}',
   options: { user: { type: 'string' }, limit: { type: 'string', default: '100' } },
   read: ({ values }) => ({ limit: limitFrom(values.limit, maxAtOnce) }),
   run: async (rooms, { values, limit }) => {

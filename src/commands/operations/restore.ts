@@ -7,7 +7,7 @@ import { countText } from '../../lib/text.js'
 import type { PostgresAddress } from '../../platform/database/postgres-address.js'
 import { secretsFolder } from '../../platform/own-postgres/kept-secrets.js'
 import { clusterFolder } from '../../platform/own-postgres/own-postgres.js'
-import { CommandFailure, commandWithoutRooms, operator, print } from '../command.js'
+import { CommandFailure, commandWithoutRooms, operator } from '../command.js'
 import { openInput } from '../import/input.js'
 import type { createSecretsOfBackup, Place } from './backup-place.js'
 
@@ -67,7 +67,7 @@ const withPlace = async (
 
 export const restore = commandWithoutRooms({
   summary: 'Fill an empty database from a backup',
-  help: `latchkey restore FILE [--keep-sessions] [--without-key]
+  help: `latchkey restore FILE [--keep-sessions] [--without-key] [--json]
 latchkey restore - < FILE
 
 Fills the database of the settings with a file of \`latchkey backup\`, as the owner of the tables, and migrates it. The database
@@ -83,7 +83,7 @@ sign-ins, waiting codes and links, undo links and invitations of it end. docs/op
   --keep-sessions   they do not end, however old the backup is
   --without-key     although the key is lost for good. The service does not start then before
                     \`latchkey keys rotate --compromised --yes\` and \`latchkey user factors reset --unreadable --yes\``,
-  json: false,
+  json: '{"rows", "takenAt", "ended": {WHAT: count}}',
   args: ['FILE'],
   options: { 'keep-sessions': { type: 'boolean' }, 'without-key': { type: 'boolean' } },
   run: async ({ args: [name], values, context }) => {
@@ -116,9 +116,12 @@ sign-ins, waiting codes and links, undo links and invitations of it end. docs/op
         ),
       )
       const what = `${countText(restored.rows, 'row')}, as they were at ${restored.takenAt.toISOString()}`
-      await print(context.stdout, `Restored ${what}. ${endedSentence(restored)}`)
-      for (const note of secrets.notes()) await print(context.stderr, note)
-      return 0
+      const { rows, takenAt, ended } = restored
+      return {
+        json: { rows, takenAt: takenAt.toISOString(), ended: Object.fromEntries(ended ?? []) },
+        text: `Restored ${what}. ${endedSentence(restored)}`,
+        notes: secrets.notes(),
+      }
     } finally {
       input.stop()
     }

@@ -182,7 +182,7 @@ Lists the keys in the file that SERVICE_KEYS_FILE names: their names and ids, wh
 has no key, only hashes. To remove a key, delete its line and send SIGHUP to the service.
 
   --json      one JSON object on each line, for programs`,
-  json: true,
+  json: { inHelp: 'one JSON object on each line: {"name", "id", "scopes", "expiresAt"}' },
   run: async ({ context }) => {
     const { serviceKeysFile: path } = loadSettings(await context.settings(), ['SERVICE_KEYS_FILE'])
     if (path === undefined) throw new CommandFailure('SERVICE_KEYS_FILE is not set: there are no keys.')

@@ -71,6 +71,7 @@ Counts users, sessions and what waits, and the events since a time. Active users
 last day, in 7 or in 30 days.
 
   --since TIME    2026-11-15T10:00Z, or how long ago: 15m, 2h, 7d (default 24h); events are kept for 90 days`,
+  json: '{"users": {…}, "sessions", "waiting": {…}, "events": [{"kind", "reason", "count"}], "since"}',
   options: { since: { type: 'string', default: '24h' } },
   read: ({ values }) => ({ since: momentFrom('--since', values.since, new Date()) }),
   run: async (rooms, { since }) => {

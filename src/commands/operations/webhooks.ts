@@ -35,7 +35,7 @@ last attempt failed. Those that were given up are kept for 30 days. If the recei
 on the standard error says since when.
 
   --limit N    how many, 1 to ${maxAtOnce} (default 100)`,
-  json: 'one JSON object on each line, for programs',
+  json: 'one JSON object on each line: {"id", "type", "userId", "time", "attempts", "nextAttempt", "failure"}',
   options: { limit: { type: 'string', default: '100' } },
   read: ({ values }) => ({ limit: limitFrom(values.limit, maxAtOnce) }),
   run: async ({ webhooks }, { limit }) => {
@@ -58,6 +58,7 @@ export const webhooksRetry = command({
 Every webhook that waits or was given up becomes due now, with the same id and as many attempts as a new one. A running
 service sends them within seconds, also if it had stopped sending because the receiver answered 410. Use this when a
 receiver that was away is back.`,
+  json: '{"due"}',
   run: async ({ webhooks, events }, { operator }) => {
     const due = await webhooks.retryAll()
     await events.record({ kind: 'webhooks_retried', reason: `${due} due` }, operator)

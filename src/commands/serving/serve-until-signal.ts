@@ -31,7 +31,7 @@ const listenForShutdown = ({ shutDown, reload }: OnSignals) => {
 
 /** Shuts down at the first signal, within a known time, and stops at once at the second. */
 const shutDownOnSignals = (log: Log, config: Config) => {
-  const { serviceKeysFile } = config
+  const { serviceKeysFile, configurationFile } = config
   const shutdownController = new AbortController()
   let startedApp: Promise<App> | undefined
   const closeAll = async () => {
@@ -59,14 +59,19 @@ const shutDownOnSignals = (log: Log, config: Config) => {
     )
   }
   const reload = () => {
-    if (serviceKeysFile === undefined)
+    if (serviceKeysFile === undefined && configurationFile === undefined)
       return log.info(
-        'nothing was read again: SERVICE_KEYS_FILE is not set, and all other settings are read at the start only',
+        'nothing was read again: SERVICE_KEYS_FILE is not set, and CONFIGURATION_FILE neither; all other settings are read at the start only',
       )
-    const read = async () => (await startedApp)?.reload()
-    read().then(
-      () => log.info('service keys were read again; all other settings are read at the start only'),
-      (err) => log.error({ reason: reasonOf(err) }, 'service keys could not be read again: the earlier ones stay'),
+    const readKeys = async () => (await startedApp)?.reload()
+    if (serviceKeysFile !== undefined)
+      readKeys().then(
+        () => log.info('service keys were read again; all other settings are read at the start only'),
+        (err) => log.error({ reason: reasonOf(err) }, 'service keys could not be read again: the earlier ones stay'),
+      )
+    const apply = async () => (await startedApp)?.applyConfiguration()
+    apply().catch((err) =>
+      log.error({ reason: reasonOf(err) }, 'the configuration file could not be applied: everything stays as it was'),
     )
     return undefined
   }
@@ -126,10 +131,17 @@ const logProtections = (config: Config, log: Log) => {
 type Crash = (error: unknown) => void
 
 /** Listens for signals to shut down, and returns the function that starts the service in this process. */
-const prepareService = (config: Config, givenSettings: Environment, log: Log, crash: Crash) => {
+const prepareService = (
+  config: Config,
+  givenSettings: Environment,
+  env: Environment,
+  { log, crash }: { log: Log; crash: Crash },
+) => {
   const shutdown = shutDownOnSignals(log, config)
   return async () => {
-    const app = await shutdown.watch(startApp(config, { givenSettings, log, onFatal: crash, signal: shutdown.signal }))
+    const app = await shutdown.watch(
+      startApp(config, { givenSettings, environment: env, log, onFatal: crash, signal: shutdown.signal }),
+    )
     const listeningAt = { host: app.config.host, port: app.config.port }
     if (!app.isReady() && !shutdown.signal.aborted)
       log.info(listeningAt, `Latchkey is listening at ${app.config.publicUrl}; waiting for the database`)
@@ -159,7 +171,7 @@ export const serveUntilSignal = async (
   // Signals are listened for before the first line of the log, because a program that waits for this line may send a signal at once.
   const start = isSupervisor
     ? prepareSupervisor(config, givenSettings, log)
-    : prepareService(config, givenSettings, log, crash)
+    : prepareService(config, givenSettings, env, { log, crash })
   if (!cluster.isWorker) {
     log.info({ version: programVersion(), node: process.versions.node, environment: config.nodeEnv }, 'starting')
     for (const remark of envFileRemarks) log.info(remark)

@@ -22,7 +22,7 @@ export const serve = commandWithoutRooms({
 
 Runs the service until SIGTERM or Ctrl-C. Settings are environment variables, or lines of a .env file with LATCHKEY_ before
 the name: see docs/configuration.md. Logs go to standard output: plain lines in development, one JSON object on each line otherwise.`,
-  json: false,
+  json: { none: 'it runs until it is stopped; its log is JSON in production' },
   run: async ({ context }) => {
     // SIGHUP asks the service to read files again. It must not end a service that is still loading.
     process.on('SIGHUP', () => undefined)
@@ -34,7 +34,9 @@ the name: see docs/configuration.md. Logs go to standard output: plain lines in 
     // The service itself is loaded for this command only.
     const { serveUntilSignal } = await import('./serve-until-signal.js')
     const remarks = cluster.isWorker ? [] : context.envFileRemarks
-    await reportFailure(serveUntilSignal(config, givenSettings, environment, remarks))
+    // What a supervisor gives are settings only; a configuration file may name other variables.
+    const env = { ...context.environment, ...environment }
+    await reportFailure(serveUntilSignal(config, givenSettings, env, remarks))
     return 0
   },
 })

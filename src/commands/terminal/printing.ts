@@ -49,3 +49,17 @@ export const quoteCommand = (command: string, name: string) =>
 /** A command to copy, with the value of an option: `latchkey limits clear --user ada`. */
 export const quoteCommandWith = (command: string, option: string, value: string) =>
   `latchkey ${command} ${option}${value.startsWith('-') ? '=' : ' '}${quote(value)}`
+
+/** No line of a help is longer, so that it is readable in a terminal. */
+const helpWidth = 130
+
+/** The text in lines that all begin in this column. The first one stands behind what is there already. */
+export const inColumn = (text: string, column: number) => {
+  const lines = ['']
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1) ?? ''
+    if (last !== '' && column + last.length + 1 + word.length > helpWidth) lines.push(word)
+    else lines[lines.length - 1] = last === '' ? word : `${last} ${word}`
+  }
+  return lines.join(`\n${' '.repeat(column)}`)
+}

@@ -88,7 +88,7 @@ it lets anyone in. This also works where no mails are sent (SMTP_URL).
   --list            list the open invitations
   --revoke EMAIL    withdraw the invitations of this address; a registration with them cannot be finished any more
   --made-by MAKER   withdraw only the one of this maker, written as in the list, such as "service key hr"`,
-  json: 'one JSON object on each line, for programs',
+  json: '{"email", "groups", "link", "expiresAt"}; with --list one such object on each line; with --revoke {"email", "revoked"}',
   options: {
     language: { type: 'string' },
     print: { type: 'boolean' },

@@ -68,6 +68,7 @@ Sets fields of PROFILE_FIELDS_FILE, also those that only administrators edit. Wi
 USER is a username, an email or an id.
 
   --field KEY=VALUE    the new value; true or false for a field that takes yes or no`,
+  json: '{"id", "username", "fields": {KEY: …}, "changed": [KEY]}',
   args: ['USER'],
   options: { field: { type: 'string', multiple: true } },
   read: ({ values: { field: fieldTexts = [] } }) => {
@@ -160,6 +161,7 @@ export const userDisable = command({
 
 The user cannot sign in until you enable them again, and all their sessions end: every instance refuses their access
 tokens within two seconds. USER is a username, an email or an id.`,
+  json: '{"id", "username", "disabled", "changed", "sessionsEnded", "applicationsNotTold", "applicationsNeverTold"}',
   args: ['USER'],
   run: async (rooms, { args: [userName], operator }) => {
     const { id, username } = await requireUser(rooms, userName)
@@ -195,6 +197,7 @@ Passkeys, an app and providers that were added stay: if a thief may have changed
 \`latchkey user recover\` first.
 
   --keep-password    after a lock-down by mistake: the old password works again, and no mail is sent`,
+  json: '{"id", "username", "disabled", "changed", "resetSent", "formerOwner"}',
   args: ['USER'],
   options: { 'keep-password': { type: 'boolean' } },
   run: async (rooms, { args: [userName], values, operator }) => {
@@ -228,6 +231,7 @@ for their confirmation, mailed codes and sign-ins that wait for a second step ar
 user gets a mail, also at an address from which the account was moved in the last seven days. Links with “This was not me”
 still work, and do not enable the account: \`latchkey user enable\` does. If the address was changed in that time, only the
 links that went to the oldest address work: a thief may have got the later ones. USER is a username, an email or an id.`,
+  json: '{"id", "username", "disabled", "sessionsEnded", "applicationsNotTold", "applicationsNeverTold"}',
   args: ['USER'],
   run: async (rooms, { args: [userName], operator }) => {
     const { id, username } = await requireUser(rooms, userName)
@@ -259,6 +263,7 @@ export const userSendReset = command({
   help: `latchkey user send-reset USER [--json]
 
 The user gets the same mail as after “Forgot password?”. A running service sends it. USER is a username, an email or an id.`,
+  json: '{"id", "username", "sent"}',
   args: ['USER'],
   run: async (rooms, { args: [userName], operator }) => {
     const { id, username } = await requireUser(rooms, userName)
@@ -282,6 +287,7 @@ user how to do it; where mail is off, print a link with \`latchkey user reset-li
 working. USER is a username, an email or an id.
 
   --yes     needed: without it, says what would happen and changes nothing`,
+  json: '{"id", "username", "changed", "sessionsEnded"}',
   args: ['USER'],
   options: { yes: { type: 'boolean' } },
   run: async (rooms, { args: [userName], values, operator }) => {
@@ -359,6 +365,7 @@ at the next sign-in, after a code from a mail. USER is a username, an email or a
   --unreadable  instead of USER: every user whose TOTP secret or recovery codes cannot be opened, because the SEALING_KEY that
                 sealed them is lost. Their passkeys stay
   --yes         needed: without it, says what would happen and changes nothing`,
+  json: '{"id", "username", "changed", "passkeysRemoved", "sessionsEnded"}; with --unreadable {"users"}',
   args: ['[USER]'],
   options: { unreadable: { type: 'boolean' }, yes: { type: 'boolean' } },
   read: ({ args: [userName], values }) => {
@@ -423,7 +430,7 @@ personal data. The user gets a last mail, and webhooks tell your programs (user.
 backup. USER is a username, an email or an id.
 
   --yes    do not ask`,
-  json: 'print the result as JSON: {"deleted": ID}',
+  json: '{"deleted": ID}',
   args: ['USER'],
   options: { yes: { type: 'boolean' } },
   run: async (rooms, { args: [userName], values, context, operator }) => {

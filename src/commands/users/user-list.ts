@@ -107,7 +107,7 @@ Lists users, oldest first. With several filters, those to whom all of them apply
   --group NAME          only members of this group
   --limit N             how many, 1 to ${maxAtOnce} (default 50)
   --after ID            continue after this user; if there are more users, the last line says with which id`,
-  json: 'one JSON object on each line, for programs',
+  json: 'one JSON object on each line: {"id", "email", "username", "provider", "has_password", "groups", "created_at", "disabled", …}',
   options: listOptions,
   read: ({ values }) => readListing(values),
   run: listUsers,
@@ -123,7 +123,7 @@ Finds users whose username, email or name contains TEXT, in any case. An exact m
   --json        one JSON object on each line, for programs
 
 The exit code is 1 if no user matches.`,
-  json: true,
+  json: { inHelp: 'one JSON object on each line, as of user list' },
   args: ['TEXT'],
   options: { limit: { type: 'string', default: '50' } },
   read: ({ args, values }) => {

@@ -66,6 +66,7 @@ export const userSessionsEnd = command({
 
 Ends every session of the user, on every device: every instance refuses their access tokens within two seconds. The user
 can sign in again at once; \`user disable\` prevents that. USER is a username, an email or an id.`,
+  json: '{"id", "username", "sessionsEnded"}',
   args: ['USER'],
   run: async (rooms, { args: [userName], operator }) => {
     const { id, username } = await requireUser(rooms, userName)
@@ -87,6 +88,7 @@ again at once. For one user, use \`latchkey user sessions end USER\`.
 
   --all     needed: all users
   --yes     needed: without it, changes nothing`,
+  json: '{"sessionsEnded", "tokensEnded"}',
   options: { all: { type: 'boolean' }, yes: { type: 'boolean' } },
   read: ({ values }) => {
     if (!values.all) throw new UsageFault('--all is needed. For one user: latchkey user sessions end USER.')

@@ -203,6 +203,7 @@ Shows the account, the email addresses that it had in the last 90 days, how the 
 keeps the user from signing in now, and the last ${maxFailures} failures with their reasons, also refusals of IP addresses from which
 the account was used. USER is a username, an email or an id. An account exists only when its email was confirmed, or when an
 operator or a provider vouched for it.`,
+  json: '{"id", "username", "email", "groups", …, "obstacles": [sentence], "lastSignIn", "failures": [event]}',
   args: ['USER'],
   run: async (rooms, { args: [userName] }) => {
     const user = await findUser(rooms, userName)

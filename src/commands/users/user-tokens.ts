@@ -24,7 +24,7 @@ Lists the tokens with which programs of the user enter applications behind a pro
 made and last used (noted once an hour). USER is a username, an email or an id.
 
   --end ID  ends this token: every instance refuses it within two seconds`,
-  json: 'one JSON object on each line, for programs; with --end {"id": …, "username": …, "ended": …}',
+  json: 'one JSON object on each line: {"id", "name", "applications", "createdAt", "expiresAt", "lastUsedAt"}; with --end {"id", "username", "ended"}',
   args: ['USER'],
   options: { end: { type: 'string' } },
   run: async (rooms, { args: [userName], values, operator }) => {

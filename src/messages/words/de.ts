@@ -140,6 +140,12 @@ export const de: MailWords = {
       advice:
         'Wenn Sie das waren, brauchen Sie nichts zu tun. Wenn nicht, wählen Sie jetzt ein neues Passwort. Damit werden alle Geräte abgemeldet, und alle brauchen wieder einen Code:',
     }),
+    'device-proofs-refused': ({ productName, username }) => ({
+      subject: `Die Cookies Ihrer Sitzung bei ${productName} wurden vielleicht kopiert`,
+      happened: `Jemand hat innerhalb einer Stunde dreimal versucht, eine Sitzung Ihres Kontos ${username} bei ${productName} ohne den Schlüssel ihres Geräts zu erneuern. Vielleicht hat jemand die Cookies dieses Browsers kopiert. Die Sitzung wurde dafür nicht erneuert, und Ihre läuft weiter.`,
+      advice:
+        'Wenn Sie nicht wissen, was das war, wählen Sie jetzt ein neues Passwort. Damit werden alle Geräte abgemeldet. Prüfen Sie das Gerät auch auf Schadprogramme:',
+    }),
     'session-stolen': ({ productName, username }) => ({
       subject: `Ein Gerät wurde bei ${productName} abgemeldet: Seine Sitzung wurde vielleicht kopiert`,
       happened: `Für Ihr Konto ${username} bei ${productName} wurde gerade ein alter Schlüssel eines angemeldeten Geräts benutzt. Das geschieht, wenn jemand die Sitzung kopiert hat, und auch, wenn ein Browser aus einer Sicherung wiederhergestellt wird. Zur Sicherheit haben wir dieses Gerät abgemeldet.`,

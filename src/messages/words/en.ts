@@ -133,6 +133,12 @@ export const en: MailWords = {
       advice:
         'If this was you, you do not need to do anything. If not, choose a new password now. That signs out all devices, and all of them need a code again:',
     }),
+    'device-proofs-refused': ({ productName, username }) => ({
+      subject: `The cookies of your session at ${productName} may have been copied`,
+      happened: `Somebody has tried three times within an hour to renew a session of your account ${username} at ${productName} without the key of its device. Someone may have copied the cookies of that browser. The session was not renewed for them, and yours goes on.`,
+      advice:
+        'If you do not know what this was, choose a new password now. That signs out all devices. Check the device for malware, too:',
+    }),
     'session-stolen': ({ productName, username }) => ({
       subject: `A device was signed out of ${productName}: its session may have been copied`,
       happened: `An old key of a signed-in device was just used for your account ${username} at ${productName}. That happens if someone has copied the session, and also if a browser is restored from a backup. To be safe, we have signed out that device.`,

@@ -138,6 +138,12 @@ export const es: MailWords = {
       advice:
         'Si fuiste tú, no tienes que hacer nada. Si no, elige ahora una contraseña nueva. Así se cierra la sesión en todos los dispositivos, y todos vuelven a necesitar un código:',
     }),
+    'device-proofs-refused': ({ productName, username }) => ({
+      subject: `Quizá copiaron las cookies de tu sesión en ${productName}`,
+      happened: `Alguien ha intentado tres veces en una hora renovar una sesión de tu cuenta ${username} de ${productName} sin la clave de su dispositivo. Es posible que alguien haya copiado las cookies de ese navegador. La sesión no se renovó para esa persona, y la tuya continúa.`,
+      advice:
+        'Si no sabes qué ha sido, elige ahora una contraseña nueva. Así se cierra la sesión en todos los dispositivos. Comprueba también si el dispositivo tiene programas maliciosos:',
+    }),
     'session-stolen': ({ productName, username }) => ({
       subject: `Se cerró la sesión de un dispositivo en ${productName}: quizá la copiaron`,
       happened: `Se acaba de usar una clave antigua de un dispositivo con la sesión iniciada en tu cuenta ${username} de ${productName}. Eso ocurre si alguien copió la sesión, y también si un navegador se restaura desde una copia de seguridad. Por precaución, hemos cerrado la sesión en ese dispositivo.`,

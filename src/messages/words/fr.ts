@@ -139,6 +139,12 @@ export const fr: MailWords = {
       advice:
         'Si c’était vous, vous n’avez rien à faire. Sinon, choisissez dès maintenant un nouveau mot de passe. Tous les appareils seront alors déconnectés, et tous auront de nouveau besoin d’un code :',
     }),
+    'device-proofs-refused': ({ productName, username }) => ({
+      subject: `Les cookies de votre session sur ${productName} ont peut-être été copiés`,
+      happened: `Quelqu’un a essayé trois fois en une heure de renouveler une session de votre compte ${username} sur ${productName} sans la clé de son appareil. Les cookies de ce navigateur ont peut-être été copiés. La session n’a pas été renouvelée pour cette personne, et la vôtre continue.`,
+      advice:
+        'Si vous ne savez pas de quoi il s’agit, choisissez dès maintenant un nouveau mot de passe. Tous les appareils seront alors déconnectés. Vérifiez aussi que l’appareil ne contient pas de logiciel malveillant :',
+    }),
     'session-stolen': ({ productName, username }) => ({
       subject: `Un appareil a été déconnecté de ${productName} : sa session a peut-être été copiée`,
       happened: `Une ancienne clé d’un appareil connecté vient d’être utilisée pour votre compte ${username} sur ${productName}. Cela arrive si quelqu’un a copié la session, mais aussi si un navigateur est restauré à partir d’une sauvegarde. Par sécurité, nous avons déconnecté cet appareil.`,

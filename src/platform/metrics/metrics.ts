@@ -25,14 +25,25 @@ const mails = {
   outcomes: ['accepted', 'failed', 'refused', 'given_up'],
 } as const
 
-/** Creates the counters of attempts to reach another server, outside of requests. */
+const configurationFile = {
+  name: 'latchkey_configuration_files_total',
+  help: 'How often CONFIGURATION_FILE was read, by outcome: applied (something has changed), unchanged, refused (nothing has changed).',
+  outcomes: ['applied', 'unchanged', 'refused'],
+} as const
+
+/** Creates the counters of attempts outside of requests. */
 const createAttemptCounters = (registers: Registry[]) => {
   const counterOf = <Outcome extends string>({ name, help, outcomes }: Attempts<Outcome>) => {
     const counter = new Counter({ name, help, labelNames: ['outcome'] as const, registers })
     for (const outcome of outcomes) counter.inc({ outcome }, 0)
     return (outcome: Outcome) => counter.inc({ outcome })
   }
-  return { webhook: counterOf(webhooks), logoutNotice: counterOf(logoutNotices), mail: counterOf(mails) }
+  return {
+    webhook: counterOf(webhooks),
+    logoutNotice: counterOf(logoutNotices),
+    mail: counterOf(mails),
+    configurationFile: counterOf(configurationFile),
+  }
 }
 
 const word = /^[a-z][a-z0-9_]{0,47}$/
@@ -48,7 +59,32 @@ const createBoundedLabel = (limit: number) => {
   }
 }
 
-export type RefreshOutcome = 'rotated' | 'raced' | 'replaced' | 'ended' | 'theft'
+export type RefreshOutcome = 'rotated' | 'raced' | 'replaced' | 'unproven' | 'ended' | 'theft'
+
+/**
+ * What happens to sessions that are bound to a device. `refused_…`: why a browser was not bound or got no tokens. `skipped_…`: why a browser
+ * has sent a request without asking for tokens first, in its own words.
+ */
+const boundSessionOutcomes = [
+  'registered',
+  'registration_refused_script',
+  'registration_refused_token',
+  'registration_refused_bound',
+  'registration_refused_proof',
+  'refreshed',
+  'challenged',
+  'refused_other_session',
+  'refused_doubled',
+  'refused_limited',
+  'refused_ended',
+  'refused_proof',
+  'refused_replaced',
+  'refused_theft',
+  'skipped_unreachable',
+  'skipped_server_error',
+  'skipped_quota_exceeded',
+] as const
+export type BoundSessionOutcome = (typeof boundSessionOutcomes)[number]
 
 /**
  * Why an access check was refused that brought a token: for its groups or proofs, because the token has expired or its session has ended,
@@ -147,7 +183,13 @@ const createInstruments = (registers: Registry[], ways: readonly string[]) => ({
   }),
   refreshes: new Counter({
     name: 'latchkey_refreshes_total',
-    help: 'Refreshes, by outcome: rotated, raced (the same successor again), replaced (by a change of the password a moment ago), ended (no such session any more), theft.',
+    help: 'Refreshes, by outcome: rotated, raced (the same successor again), replaced (by a change of the password a moment ago), unproven (bound to a device, and without a proof by its key), ended (no such session any more), theft.',
+    labelNames: ['outcome'] as const,
+    registers,
+  }),
+  boundSessions: new Counter({
+    name: 'latchkey_bound_sessions_total',
+    help: `Requests about sessions that are bound to a device (BOUND_SESSIONS), by outcome: ${boundSessionOutcomes.join(', ')}.`,
     labelNames: ['outcome'] as const,
     registers,
   }),
@@ -179,7 +221,7 @@ const createInstruments = (registers: Registry[], ways: readonly string[]) => ({
 
 type Instruments = ReturnType<typeof createInstruments>
 
-const refreshOutcomes: readonly RefreshOutcome[] = ['rotated', 'raced', 'replaced', 'ended', 'theft']
+const refreshOutcomes: readonly RefreshOutcome[] = ['rotated', 'raced', 'replaced', 'unproven', 'ended', 'theft']
 const refusalStatuses = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431, 500, 503]
 
 /**
@@ -187,10 +229,19 @@ const refusalStatuses = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431, 
  * alert would miss the first event.
  */
 const startAtZero = (
-  { secondFactors: factors, refreshes, refusals, refusedChecks: checks, signIns, rejections }: Instruments,
+  {
+    secondFactors: factors,
+    refreshes,
+    boundSessions,
+    refusals,
+    refusedChecks: checks,
+    signIns,
+    rejections,
+  }: Instruments,
   { ways, limiters }: { ways: readonly string[]; limiters: readonly string[] },
 ) => {
   for (const outcome of refreshOutcomes) refreshes.inc({ outcome }, 0)
+  for (const outcome of boundSessionOutcomes) boundSessions.inc({ outcome }, 0)
   for (const reason of refusedChecks) checks.inc({ reason }, 0)
   for (const status of refusalStatuses) refusals.inc({ status: String(status) }, 0)
   for (const way of ways) signIns.inc({ way }, 0)
@@ -226,6 +277,7 @@ export const createMetrics = ({ ways, limiters }: { ways: readonly string[]; lim
       if (triedBy !== undefined) instruments.failures.inc({ way: wayLabel(triedBy), reason: reasonLabel(reason) })
     },
     countRefresh: (outcome: RefreshOutcome) => instruments.refreshes.inc({ outcome }),
+    countBoundSession: (outcome: BoundSessionOutcome) => instruments.boundSessions.inc({ outcome }),
     countRefusedCheck: (reason: RefusedCheck) => instruments.refusedChecks.inc({ reason }),
     countSecondFactor: (method: CodeMethod, outcome: (typeof secondFactorOutcomes)[number]) =>
       instruments.secondFactors.inc({ method, outcome }),

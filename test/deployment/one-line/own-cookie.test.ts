@@ -14,7 +14,7 @@ import { freePort, ownFolder } from '../../support/servers/server.js'
 import { makeCertificate } from '../../support/site/nginx.js'
 import { until } from '../../support/until.js'
 import { type Application, startApplication } from '../application.js'
-import { type RunningProxy, startCaddy, startHaproxy, startNginx } from './proxies.js'
+import { ownHost, type RunningProxy, startCaddy, startHaproxy, startNginx } from './proxies.js'
 
 // A host that gets none of our cookies, behind real proxies with the shipped files and over TLS.
 
@@ -106,6 +106,20 @@ describe.each([
     return of.get(pathOf(callback))
   }
 
+  it('leads our own host to us, past the check', async () => {
+    const asked = request({
+      host: '127.0.0.1',
+      port,
+      path: '/login',
+      headers: { host: `${ownHost}:${port}` },
+      servername: ownHost,
+      rejectUnauthorized: false,
+      agent: false,
+    }).end()
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    expect([answer.statusCode, (await text(answer)).includes('id="settings"')]).toEqual([200, true])
+  })
+
   it('leads to our pages and back to what was asked, and the application sees none of our cookies', async () => {
     const before = application.heard.length
     const of = visitor()
@@ -167,7 +181,7 @@ describe.each([
   it('is found well by the check from outside', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
     const findings = await checkSite({ openPaths: [] }, origin, publicUrl)
-    expect(findings[0]).toEqual({ level: 'ok', says: `${origin} asks Latchkey, and leads strangers to ${publicUrl}` })
+    expect(findings[0]).toEqual({ level: 'ok', says: `${origin}/ asks Latchkey, and leads strangers to ${publicUrl}` })
     expect(findings.filter(({ level }) => level === 'error')).toEqual([])
   })
 })

@@ -3,7 +3,7 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { exampleListener, proxyLines } from '../../../src/applications/proxy-lines.js'
+import { exampleListener, ownListener, proxyLines } from '../../../src/applications/proxy-lines.js'
 import { testProgram } from '../../support/servers/programs.js'
 import { freePort, ownFolder, startServer } from '../../support/servers/server.js'
 import { listens, replaced } from '../../support/site/nginx.js'
@@ -24,12 +24,17 @@ export type Place = {
 /** A proxy in front of an application on several hosts, as the shipped files and the printed lines make it. */
 export type RunningProxy = { stop(): Promise<void> }
 
-const latchkeyAddress = '127.0.0.1:3000'
 const addressOf = (port: number) => `127.0.0.1:${port}`
 const sitesOf = ({ hosts, port, certificate }: Place) =>
   hosts.map((host) => new URL(`http${certificate ? 's' : ''}://${host}:${port}`))
-const withApplication = (text: string, { application }: Place) =>
-  replaced(text, [[exampleListener, addressOf(application)]])
+/** The host of Latchkey itself. */
+export const ownHost = 'auth.site.test'
+const ownSite = ({ port, certificate }: Place) => new URL(`http${certificate ? 's' : ''}://${ownHost}:${port}`)
+const withAddresses = (text: string, { application, latchkey }: Place) =>
+  replaced(text, [
+    [exampleListener, addressOf(application)],
+    [ownListener, addressOf(latchkey)],
+  ])
 
 export const startCaddy = async (place: Place): Promise<RunningProxy> => {
   const folder = await ownFolder('caddy')
@@ -37,12 +42,13 @@ export const startCaddy = async (place: Place): Promise<RunningProxy> => {
   const { once, site } = proxyLines.caddy
   const { certificate } = place
   const tls = certificate ? `\ttls ${certificate}/fullchain.pem ${certificate}/privkey.pem\n` : ''
-  const sites = sitesOf(place).map((each) => site(each).replace(' {\n', ` {\n\tbind 127.0.0.1\n${tls}`))
+  const parts = [once(ownSite(place)), ...sitesOf(place).map(site)]
+  const sites = parts.map((part) => part.replace(' {\n', ` {\n\tbind 127.0.0.1\n${tls}`))
   const other = await freePort()
   const [plain, secure] = certificate ? [other, place.port] : [place.port, other]
   const https = certificate ? 'disable_redirects' : 'off'
   const options = `{\n\tadmin off\n\tauto_https ${https}\n\thttp_port ${plain}\n\thttps_port ${secure}\n}\n`
-  await writeFile(join(folder, 'Caddyfile'), withApplication(`${options}${once}\n${sites.join('\n')}\n`, place))
+  await writeFile(join(folder, 'Caddyfile'), withAddresses(`${options}${sites.join('\n')}\n`, place))
   return startServer({
     command: testProgram('caddy'),
     args: ['run', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile')],
@@ -62,27 +68,19 @@ export const startNginx = async (place: Place): Promise<RunningProxy> => {
   await mkdir(join(folder, 'snippets'))
   for (const name of ['latchkey.nginx.conf', 'latchkey.nginx-headers.conf']) {
     const text = await readShipped(name)
-    const changed =
-      name === 'latchkey.nginx.conf' ? replaced(text, [[latchkeyAddress, addressOf(place.latchkey)]]) : text
+    const changed = name === 'latchkey.nginx.conf' ? replaced(text, [[ownListener, addressOf(place.latchkey)]]) : text
     await writeFile(join(folder, 'snippets', name), changed)
   }
-  const { certificate, port } = place
+  const { certificate } = place
   const files = `ssl_certificate ${certificate}/fullchain.pem;\n    ssl_certificate_key ${certificate}/privkey.pem;`
-  const first = replaced(
-    proxyLines.nginx.once,
-    certificate
-      ? [['listen 443 ', `listen 127.0.0.1:${port} `]]
-      : [
-          ['listen 443 ssl default_server;', `listen 127.0.0.1:${port} default_server;`],
-          ['ssl_reject_handshake on;', 'return 444;'],
-        ],
-  )
-  const sites = sitesOf(place).map((each) =>
-    replaced(proxyLines.nginx.site(each), [
-      ['listen ', 'listen 127.0.0.1:'],
-      ...(certificate ? [['    server_name', `    ${files}\n    server_name`] as [string, string]] : []),
-    ]),
-  )
+  const { once, site } = proxyLines.nginx
+  const first = certificate
+    ? once(ownSite(place))
+    : replaced(once(ownSite(place)), [
+        ['ssl default_server;', 'default_server;'],
+        ['ssl_reject_handshake on;', 'return 444;'],
+      ])
+  const sites = [first, ...sitesOf(place).map(site)].map((text) => replaced(text, [['listen ', 'listen 127.0.0.1:']]))
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((name) => `${name}_temp_path ${folder}/${name};`)
     .join('\n')
@@ -95,11 +93,11 @@ events {}
 http {
 ${temporary}
 access_log off;
-${first}
+${certificate ? files : ''}
 ${sites.join('\n')}
 }
 `
-  await writeFile(join(folder, 'nginx.conf'), withApplication(text, place))
+  await writeFile(join(folder, 'nginx.conf'), withAddresses(text, place))
   const args = ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', join(folder, 'nginx.error.log')]
   const command = testProgram('nginx')
   await run(command, [...args, '-t'])
@@ -112,7 +110,8 @@ export const startHaproxy = async (
 ): Promise<RunningProxy> => {
   const folder = await ownFolder('haproxy')
   await writeFile(join(folder, 'latchkey.lua'), replaced(await readShipped('latchkey.lua'), luaChanges))
-  const parts = sitesOf(place).map((each) => proxyLines.haproxy.site(each).split('\n\n'))
+  const { once, site } = proxyLines.haproxy
+  const parts = [once(ownSite(place)), ...sitesOf(place).map(site)].map((text) => text.split('\n\n'))
   const frontend = [
     'frontend web',
     '    mode http',
@@ -122,10 +121,10 @@ export const startHaproxy = async (
   ].join('\n')
   const file = replaced(await readShipped('latchkey.haproxy.cfg'), [
     ['/etc/haproxy/latchkey.lua', join(folder, 'latchkey.lua')],
-    [latchkeyAddress, addressOf(place.latchkey)],
+    [ownListener, addressOf(place.latchkey)],
   ])
   const text = `${frontend}\n\n${file}\n${parts.map(([, backend]) => backend).join('\n\n')}\n`
-  await writeFile(join(folder, 'haproxy.cfg'), withApplication(text, place))
+  await writeFile(join(folder, 'haproxy.cfg'), withAddresses(text, place))
   const command = testProgram('haproxy')
   const args = ['-db', '-f', join(folder, 'haproxy.cfg')]
   await run(command, ['-c', ...args])

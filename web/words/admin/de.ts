@@ -78,6 +78,11 @@ export const admin: Words['admin'] = {
     from: 'Von',
     to: 'Bis',
   },
+  unbound: {
+    heading: 'Ihre Sitzungen ohne Schlüssel eines Geräts',
+    lead: 'Wer die Cookies dieser Sitzungen kopiert, kann sie erneuern. Ein Browser, der es unterstützt, bindet seine nächste Anmeldung an das Gerät: Melden Sie sich dort neu an, oder beenden Sie die Sitzung.',
+    link: 'Zu Ihren Sitzungen',
+  },
   attention: {
     heading: 'Was Aufmerksamkeit braucht',
     fine: 'Nichts. E-Mails, Webhooks, Abmeldenachrichten, Schlüssel, Uhren und die Grenzen des Dienstes sind in Ordnung.',
@@ -625,6 +630,7 @@ export const admin: Words['admin'] = {
     'no-mail-sign-in': 'Keine Anmeldung per E-Mail',
     'new-device': 'Neue Anmeldung',
     'device-trusted': 'Browser vertraut',
+    'device-proofs-refused': 'Cookies einer gebundenen Sitzung kopiert',
     'session-stolen': 'Sitzung kopiert',
     'sign-in-unfinished': 'Anmeldung nicht beendet',
     'wrong-codes': 'Falsche Codes',
@@ -656,6 +662,7 @@ export const admin: Words['admin'] = {
   },
   kinds: {
     refresh_theft: 'Sitzung beendet: Sie wurde vielleicht kopiert',
+    device_proof_refused: 'Kopierte Cookies einer gebundenen Sitzung wurden abgelehnt',
     stepped_up: 'Identität noch einmal nachgewiesen',
     step_up_failed: 'Erneuter Nachweis der Identität fehlgeschlagen',
     mail_accepted: 'E-Mail an den Mailserver übergeben',

@@ -11,7 +11,12 @@ import type { AccountEventKind, EventKind, EventReason, MailName } from '#contra
 type ChangeWords = { action: string; about: string; title: string; lead: string; told: string; done: string }
 
 /** Kinds of events that the account page has no words for, or words to the user about themselves. */
-type AdminEventKind = Exclude<EventKind, AccountEventKind> | 'refresh_theft' | 'stepped_up' | 'step_up_failed'
+type AdminEventKind =
+  | Exclude<EventKind, AccountEventKind>
+  | 'refresh_theft'
+  | 'device_proof_refused'
+  | 'stepped_up'
+  | 'step_up_failed'
 
 /** The page of administrators. */
 export const admin = {
@@ -91,6 +96,11 @@ export const admin = {
     own: 'A range of my own',
     from: 'From',
     to: 'To',
+  },
+  unbound: {
+    heading: 'Your sessions without a device key',
+    lead: 'Whoever copies the cookies of these sessions can renew them. A browser that supports it binds its next sign-in to the device: sign in again there, or end the session.',
+    link: 'To your sessions',
   },
   attention: {
     heading: 'What needs attention',
@@ -637,6 +647,7 @@ export const admin = {
     'no-mail-sign-in': 'No sign-in by email',
     'new-device': 'New sign-in',
     'device-trusted': 'Browser trusted',
+    'device-proofs-refused': 'Cookies of a bound session copied',
     'session-stolen': 'Session copied',
     'sign-in-unfinished': 'Sign-in not finished',
     'wrong-codes': 'Wrong codes',
@@ -668,6 +679,7 @@ export const admin = {
   } satisfies Record<MailName, string>,
   kinds: {
     refresh_theft: 'Session ended: it may have been copied',
+    device_proof_refused: 'Copied cookies of a bound session were refused',
     stepped_up: 'Proven again who it is',
     step_up_failed: 'Failed attempt to prove again who it is',
     mail_accepted: 'Email handed to the mail server',

@@ -78,6 +78,11 @@ export const admin: Words['admin'] = {
     from: 'Desde',
     to: 'Hasta',
   },
+  unbound: {
+    heading: 'Tus sesiones sin clave de un dispositivo',
+    lead: 'Quien copie las cookies de estas sesiones puede renovarlas. Un navegador compatible vincula su próximo inicio de sesión al dispositivo: vuelve a iniciar sesión allí o cierra la sesión.',
+    link: 'Ir a tus sesiones',
+  },
   attention: {
     heading: 'Qué requiere atención',
     fine: 'Nada. Los correos, los webhooks, los avisos de cierre de sesión, las claves, los relojes y los límites del servicio están bien.',
@@ -624,6 +629,7 @@ export const admin: Words['admin'] = {
     'no-mail-sign-in': 'Sin inicio de sesión por correo',
     'new-device': 'Nuevo inicio de sesión',
     'device-trusted': 'Navegador de confianza',
+    'device-proofs-refused': 'Cookies de una sesión vinculada copiadas',
     'session-stolen': 'Sesión copiada',
     'sign-in-unfinished': 'Inicio de sesión sin terminar',
     'wrong-codes': 'Códigos incorrectos',
@@ -655,6 +661,7 @@ export const admin: Words['admin'] = {
   },
   kinds: {
     refresh_theft: 'Sesión terminada: quizá la copiaron',
+    device_proof_refused: 'Se rechazaron cookies copiadas de una sesión vinculada',
     stepped_up: 'Identidad confirmada otra vez',
     step_up_failed: 'Intento fallido de confirmar otra vez la identidad',
     mail_accepted: 'Correo entregado al servidor de correo',

@@ -78,6 +78,11 @@ export const admin: Words['admin'] = {
     from: 'Du',
     to: 'Au',
   },
+  unbound: {
+    heading: 'Vos sessions sans clé d’un appareil',
+    lead: 'Quiconque copie les cookies de ces sessions peut les renouveler. Un navigateur compatible lie sa prochaine connexion à l’appareil : reconnectez-vous sur celui-ci, ou terminez la session.',
+    link: 'Vers vos sessions',
+  },
   attention: {
     heading: 'À surveiller',
     fine: 'Rien. Les e-mails, les webhooks, les avis de déconnexion, les clés, les horloges et les limites du service sont en ordre.',
@@ -621,6 +626,7 @@ export const admin: Words['admin'] = {
     'no-mail-sign-in': 'Pas de connexion par e-mail',
     'new-device': 'Nouvelle connexion',
     'device-trusted': 'Navigateur de confiance',
+    'device-proofs-refused': 'Cookies d’une session liée copiés',
     'session-stolen': 'Session copiée',
     'sign-in-unfinished': 'Connexion non terminée',
     'wrong-codes': 'Codes incorrects',
@@ -652,6 +658,7 @@ export const admin: Words['admin'] = {
   },
   kinds: {
     refresh_theft: 'Session terminée : elle a peut-être été copiée',
+    device_proof_refused: 'Des cookies copiés d’une session liée ont été refusés',
     stepped_up: 'Identité prouvée à nouveau',
     step_up_failed: 'Échec d’une nouvelle preuve d’identité',
     mail_accepted: 'E-mail remis au serveur de messagerie',

@@ -5,6 +5,10 @@ export const de: RefusalWords = {
   refusals: {
     bad_request: 'Bitte prüfen Sie Ihre Eingaben und versuchen Sie es noch einmal.',
     not_authenticated: 'Melden Sie sich an, um fortzufahren.',
+    device_proof_missing:
+      'Diese Sitzung ist an Ihr Gerät gebunden, und dessen Schlüssel hat nicht geantwortet. Melden Sie sich erneut an.',
+    device_proof_required: 'Der Browser muss den Schlüssel seiner Sitzung nachweisen.',
+    session_bound: 'Diese Sitzung ist schon an ein Gerät gebunden.',
     invalid_csrf_token: 'Diese Seite ist veraltet. Laden Sie sie neu und versuchen Sie es noch einmal.',
     cross_site:
       'Diese Anfrage kam nicht von unseren eigenen Seiten. Laden Sie die Seite neu und versuchen Sie es noch einmal.',

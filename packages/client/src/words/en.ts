@@ -5,6 +5,9 @@ export const en: RefusalWords = {
   refusals: {
     bad_request: 'Please check what you entered and try again.',
     not_authenticated: 'Sign in to continue.',
+    device_proof_missing: 'This session is bound to your device, and its key did not answer. Sign in again.',
+    device_proof_required: 'The browser has to prove the key of its session.',
+    session_bound: 'This session is bound to a device already.',
     invalid_csrf_token: 'This page is out of date. Reload it and try again.',
     cross_site: 'This request did not come from our own pages. Reload the page and try again.',
     step_up_required: 'Confirm again that it is you to continue.',

@@ -5,6 +5,10 @@ export const es: RefusalWords = {
   refusals: {
     bad_request: 'Revisa lo que escribiste e inténtalo de nuevo.',
     not_authenticated: 'Inicia sesión para continuar.',
+    device_proof_missing:
+      'Esta sesión está vinculada a tu dispositivo y su clave no ha respondido. Vuelve a iniciar sesión.',
+    device_proof_required: 'El navegador debe demostrar la clave de su sesión.',
+    session_bound: 'Esta sesión ya está vinculada a un dispositivo.',
     invalid_csrf_token: 'Esta página ya no está al día. Vuelve a cargarla e inténtalo de nuevo.',
     cross_site: 'Esta solicitud no vino de nuestras propias páginas. Vuelve a cargar la página e inténtalo de nuevo.',
     step_up_required: 'Confirma otra vez que eres tú para continuar.',

@@ -5,6 +5,9 @@ export const fr: RefusalWords = {
   refusals: {
     bad_request: 'Veuillez vérifier votre saisie et réessayer.',
     not_authenticated: 'Connectez-vous pour continuer.',
+    device_proof_missing: 'Cette session est liée à votre appareil, et sa clé n’a pas répondu. Reconnectez-vous.',
+    device_proof_required: 'Le navigateur doit prouver la clé de sa session.',
+    session_bound: 'Cette session est déjà liée à un appareil.',
     invalid_csrf_token: 'Cette page n’est plus à jour. Rechargez-la et réessayez.',
     cross_site: 'Cette requête ne vient pas de nos propres pages. Rechargez la page et réessayez.',
     step_up_required: 'Confirmez à nouveau votre identité pour continuer.',
