@@ -143,42 +143,57 @@ const closesAfterBody = guardHook({}, [], async ({ headers }, reply) => {
 })
 
 /** What becomes of a check whose application is known. */
-const createSteps = ({ callers, config: { production } }: ForwardParts, hosts: HostAnswers) => ({
+const createSteps = ({ callers, firstUses, config: { production } }: ForwardParts, hosts: HostAnswers) => {
   /** What is sent to the application has neither our cookies nor a token of ours. */
-  admit: (request: FastifyRequest, reply: FastifyReply, identity: readonly string[]) => {
+  const admit = (request: FastifyRequest, reply: FastifyReply, identity: readonly string[]) => {
     for (const [index, name] of forwardedIdentity.entries()) reply.header(name, identity[index] ?? '')
     reply.header('Cookie', cookiesForApplication(request.headers.cookie ?? '', production))
     const given = tokenAmong(authorizationsIn(request.raw.rawHeaders))
     reply.header('Authorization', given ? '' : (request.headers.authorization ?? ''))
     return reply.status(200).send()
-  },
+  }
 
-  /** A host that gets none of our cookies has one of its own, and no other counts there. */
-  claimsOf: async (request: FastifyRequest, application: ProtectedApplication) => {
-    if (application.hasOwnCookie) return (await hosts.sessionOf(request, application))?.claims
-    const judged = callers.judge(request)
-    return isRefused(judged) ? undefined : judged
-  },
+  return {
+    admit,
 
-  answerAtHost: async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    application: ProtectedApplication,
-    { method, path, query, isByNginx }: AskedRequest,
-  ) =>
-    isByNginx || !(method === 'GET' || method === 'HEAD')
-      ? refuse('not_found')
-      : hosts.answer(request, reply, { application, path, query }),
-})
+    admitUser: (
+      request: FastifyRequest,
+      reply: FastifyReply,
+      application: ProtectedApplication,
+      claims: AccessClaims,
+    ) => {
+      // A host with a cookie of its own has the event from when it got the cookie.
+      if (!application.hasOwnCookie) firstUses.note(application, claims, clientOf(request))
+      return admit(request, reply, [...identityOf(claims), ''])
+    },
+
+    /** A host that gets none of our cookies has one of its own, and no other counts there. */
+    claimsOf: async (request: FastifyRequest, application: ProtectedApplication) => {
+      if (application.hasOwnCookie) return (await hosts.sessionOf(request, application))?.claims
+      const judged = callers.judge(request)
+      return isRefused(judged) ? undefined : judged
+    },
+
+    answerAtHost: async (
+      request: FastifyRequest,
+      reply: FastifyReply,
+      application: ProtectedApplication,
+      { method, path, query, isByNginx }: AskedRequest,
+    ) =>
+      isByNginx || !(method === 'GET' || method === 'HEAD')
+        ? refuse('not_found')
+        : hosts.answer(request, reply, { application, path, query }),
+  }
+}
 
 export const forwardRoutes = (server: Server, parts: ForwardParts, hosts: HostAnswers) => {
-  const { protectedApplications, firstUses, clock, log, metrics } = parts
+  const { protectedApplications, clock, log, metrics } = parts
   const { trustProxy } = parts.config
   const isProxy = createIsProxy(trustProxy)
   const isFirstOfReason = createOncePerWindow({ maxKeys: maxReasons, clock })
   const isFirstOfAddress = createOncePerWindow({ maxKeys: maxReasons, clock })
   const answerVisitor = createAnswers(parts, hosts)
-  const { admit, claimsOf, answerAtHost } = createSteps(parts, hosts)
+  const { admit, admitUser, claimsOf, answerAtHost } = createSteps(parts, hosts)
   const tokenVisitors = createTokenVisitors(parts)
 
   const warnOnce = (reason: string, details: object, message: string) => {
@@ -244,11 +259,7 @@ export const forwardRoutes = (server: Server, parts: ForwardParts, hosts: HostAn
       }
       const claims = isForeignPart(headers) ? undefined : await claimsOf(request, application)
       const refusal = claims ? entryRefusal(application, claims, clock.now()) : refuse('not_authenticated')
-      if (claims && !refusal) {
-        // A host with a cookie of its own has the event from when it got the cookie.
-        if (!hasOwnCookie) firstUses.note(application, claims, clientOf(request))
-        return admit(request, reply, [...identityOf(claims), ''])
-      }
+      if (claims && !refusal) return admitUser(request, reply, application, claims)
       if (!refusal) throw new Error('A visitor was neither admitted nor refused')
       if (claims && refusal.refused !== 'not_authenticated') metrics?.countRefusedCheck(refusal.refused)
       return answerVisitor(request, reply, { asked, hasOwnCookie, realm: realmOfQuestion() }, refusal)

@@ -46,11 +46,11 @@ const fromRow = (row: store.FoundRow): FoundUser => ({
  * address begins with it, and so on.
  */
 const searches = [
-  { page: store.selectAll, end: store.selectEndOfAll, count: store.countAll },
-  { page: store.selectByLookAlike, end: store.selectEndByLookAlike, count: store.countByLookAlike },
-  { page: store.selectByEmail, end: store.selectEndByEmail, count: store.countByEmail },
-  { page: store.selectByName, end: store.selectEndByName, count: store.countByName },
-  { page: store.selectByLastName, end: store.selectEndByLastName, count: store.countByLastName },
+  { page: store.selectAll, end: store.selectEndOfAll },
+  { page: store.selectByLookAlike, end: store.selectEndByLookAlike },
+  { page: store.selectByEmail, end: store.selectEndByEmail },
+  { page: store.selectByName, end: store.selectEndByName },
+  { page: store.selectByLastName, end: store.selectEndByLastName },
 ]
 
 /** Behind the id and the key of every user. */
@@ -61,20 +61,17 @@ const wholeLists: Record<UserOrder, (typeof searches)[number] & { begin: Pick<Cu
   username: {
     page: store.selectAll,
     end: store.selectEndOfAll,
-    count: store.countAll,
     begin: { key: '', id: nilUuid },
   },
-  '-username': { page: store.selectBackwards, end: store.selectEndBackwards, count: store.countAll, begin: behindAll },
+  '-username': { page: store.selectBackwards, end: store.selectEndBackwards, begin: behindAll },
   created: {
     page: store.selectByOldest,
     end: store.selectEndByOldest,
-    count: store.countAll,
     begin: { key: '-9007199254740991', id: nilUuid },
   },
   '-created': {
     page: store.selectByNewest,
     end: store.selectEndByNewest,
-    count: store.countAll,
     begin: { key: '9007199254740991', id: behindAll.id },
   },
 }
@@ -169,13 +166,9 @@ export const createUserSearch = ({
     const onlyDisabled = state === 'disabled'
     const scanned = scannedAtOnce + 1
     const scan = { afterKey: '', afterId: nilUuid, text: textOfKeys, group: group ?? null, onlyDisabled, scanned }
-    let all = 0
-    for (const each of text === '' ? [wholeLists.username] : searches) {
-      const [row] = await each.count(database, scan, filter)
-      if (!row || row.looked_at > scannedAtOnce) return null
-      all += row.found
-    }
-    return all
+    const counts = await (text === '' ? store.countAll : store.countSearched)(database, scan, filter)
+    if (counts.some((each) => each.looked_at > scannedAtOnce)) return null
+    return counts.reduce((sum, { found }) => sum + found, 0)
   }
 
   return {

@@ -351,16 +351,26 @@ const selectEnd =
       valuesOf(scan),
     )
 
-/** How many of the users that a scan looks at match, and whether it has looked at all of them. */
-const countFound =
-  (key: SearchedKey, before: readonly SearchedKey[]) =>
-  (sql: Sql, scan: Scan, { onlyEnabled, onlyWithoutFactor }: Omit<ScanFilter, 'limit'>) =>
-    sql.query<{ found: number; looked_at: number }>(
-      `select count(*) as looked_at, count(*) filter (where (not $9::boolean or disabled_at is null)
-           and (not $10::boolean or not ${hasSecondFactor('scanned.id')})) as found
-       from (${usersWithPrefix(key, before, up)} limit $8) as scanned`,
-      [...valuesOf(scan), onlyEnabled, onlyWithoutFactor],
-    )
+/**
+ * For each of the searches: how many of the users that it looks at match, and how many it looks at. Each search leaves out what those before
+ * it find.
+ */
+const countFound = (keysInOrder: readonly SearchedKey[]) => {
+  const counts = keysInOrder.map(
+    (key, at) => `(select count(*) as looked_at, count(*) filter (where (not $9::boolean or disabled_at is null)
+         and (not $10::boolean or not ${hasSecondFactor('scanned.id')})) as found
+       from (${usersWithPrefix(key, keysInOrder.slice(0, at), up)} limit $8) as scanned)`,
+  )
+  return (sql: Sql, scan: Scan, { onlyEnabled, onlyWithoutFactor }: Omit<ScanFilter, 'limit'>) =>
+    sql.query<{ found: number; looked_at: number }>(counts.join(' union all '), [
+      ...valuesOf(scan),
+      onlyEnabled,
+      onlyWithoutFactor,
+    ])
+}
+
+export const countAll = countFound(['alphabet'])
+export const countSearched = countFound(['alphabet', 'username', 'email', 'name', 'lastName'])
 
 export const selectByNewest = selectFoundPage('created', [], down)
 export const selectByOldest = selectFoundPage('created', [])
@@ -379,12 +389,6 @@ export const selectEndByLookAlike = selectEnd('username', ['alphabet'])
 export const selectEndByEmail = selectEnd('email', ['alphabet', 'username'])
 export const selectEndByName = selectEnd('name', ['alphabet', 'username', 'email'])
 export const selectEndByLastName = selectEnd('lastName', ['alphabet', 'username', 'email', 'name'])
-
-export const countAll = countFound('alphabet', [])
-export const countByLookAlike = countFound('username', ['alphabet'])
-export const countByEmail = countFound('email', ['alphabet', 'username'])
-export const countByName = countFound('name', ['alphabet', 'username', 'email'])
-export const countByLastName = countFound('lastName', ['alphabet', 'username', 'email', 'name'])
 
 export const selectFoundById = (sql: Sql, id: string) =>
   sql.query<FoundRow>(

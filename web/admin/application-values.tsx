@@ -113,7 +113,7 @@ export const useValueText = () => {
   return (value: unknown): string => {
     if (value === null || value === undefined || value === '') return none
     if (typeof value === 'boolean') return value ? yes : no
-    return Array.isArray(value) ? value.join(', ') || none : `${value}`
+    return Array.isArray(value) ? value.join(', ') || none : String(value)
   }
 }
 
