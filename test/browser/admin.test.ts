@@ -134,6 +134,8 @@ const isFocused = (page: Page, name: string) => expect.poll(() => focusedName(pa
 
 it('finds a user and disables the account with the keyboard alone, and comes back to the same row', async () => {
   const { page } = graces
+  // From another screen: from a user, the way to the list would lead to their row.
+  await show(page, '#groups')
   await show(page, '#users')
   await isFocused(page, 'Users')
   await tabTo(page, 'Search')
