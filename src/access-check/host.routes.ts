@@ -156,8 +156,7 @@ const createHostAnswers = (parts: HostParts, { sendHostPage, signOut }: Outside)
     sessionOf,
     answer: async (request: FastifyRequest, reply: FastifyReply, visit: Visit) => {
       const answer = isPage(request) ? answers.get(visit.path) : undefined
-      const isThere = visit.application.hasOwnCookie || visit.path === signOutPath
-      if (!answer || !isThere) return refuse('not_found')
+      if (!answer || !(visit.application.hasOwnCookie || visit.path === signOutPath)) return refuse('not_found')
       await answer(request, reply, visit)
       return reply
     },

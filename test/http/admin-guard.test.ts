@@ -168,7 +168,15 @@ describe('the API of administrators', () => {
     await joinGroup(latchkey, tab, 'olga', 'admins')
     expect(eachOf(await askAll(tab, { csrf: true }), codeOf)).toEqual(all('403 fresh_sign_in_required'))
     expect((await tab.get(`${adminPath}/users`)).body.methods).toEqual([])
+    const earlier = tab.copy()
     await addAuthenticator(tab, latchkey)
+    // The set-up has proven the factor. Whoever has copied the tokens from before has not.
+    expect((await tab.get(`${adminPath}/users`)).status).toBe(200)
+    expect((await earlier.get(`${adminPath}/users`)).status).toBe(404)
+    await latchkey.sql.query(
+      "update sessions set second_factor_at = null where user_id = (select id from users where username = 'olga')",
+    )
+    await tab.post('/api/auth/refresh')
     expect((await tab.get(`${adminPath}/users`)).body.methods).toEqual(['totp', 'recovery_code'])
   })
 
