@@ -80,6 +80,7 @@ create index users_by_last_name on users (lower(substring(name from '\S+$')) col
 create index users_disabled on users (username_key collate "C") where disabled_at is not null;
 -- Lists of users are in the order of the alphabet. The keys of usernames are not: they have one sign for i, l and 1.
 create index users_in_order on users (lower(username) collate "C");
+create index users_by_creation on users (created_at, id);
 create index users_disabled_in_order on users (lower(username) collate "C") where disabled_at is not null;
 
 -- Former usernames: for some time only the former owner can have them again.

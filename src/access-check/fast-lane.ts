@@ -31,7 +31,8 @@ import { identityHeaders, rememberedIdentityOf } from './identity-headers.js'
  *   renewal                   a token that is accepted needs none
  *   what a proxy says         read by the same functions as in the framework's route; anything that is odd, an open path, an unknown
  *                             application, one whose host has a cookie of its own, a personal token and a visitor who may not enter are
- *                             declined
+ *                             declined; so is the first check of a token for an application, because the first use by a session is an
+ *                             event
  *   refused checks            declined, so the framework's route counts and logs all of them
  *   access check              the cookie must be there once; `tokens.readAccess` decides, as in the framework's route. A token of
  *                             a key that this instance has yet to learn is declined like any other that is not accepted, and so is

@@ -7,6 +7,7 @@ import type { ResourcesAtHosts } from '../openid/resources/resources-at-hosts.js
 import { tokenIn } from '../personal-tokens/token-text.js'
 import { readAskedRequest } from './asked-request.js'
 import { entryRefusal, isForOther, isOpen } from './entry.js'
+import type { FirstUses } from './first-uses.js'
 import { isOurPath } from './host-addresses.js'
 import { rememberedIdentityOf } from './identity-headers.js'
 import { cookiesForApplication, forwardedIdentity, isIdentityHeader } from './visitor-headers.js'
@@ -15,6 +16,7 @@ export type ForwardLaneParts = {
   protectedApplications: Pick<ProtectedApplications, 'find'>
   resourcesAtHosts: Pick<ResourcesAtHosts, 'isAny'>
   isProxy: (address: string | undefined) => boolean
+  firstUses: Pick<FirstUses, 'isKnown'>
   clock: Clock
   production: boolean
   /** The headers of every answer, as a list of names and values in turn. */
@@ -40,6 +42,7 @@ export const createForwardLane = ({
   protectedApplications,
   resourcesAtHosts,
   isProxy,
+  firstUses,
   clock,
   production,
   security,
@@ -80,6 +83,8 @@ export const createForwardLane = ({
     const hasOpen = application.openPaths.length > 0 || application.openPreflight
     if (hasOpen && isOpen(application, asked, request.headers)) return false
     if (entryRefusal(application, claims, clock.now())) return false
+    // The framework's route writes the event of the first use.
+    if (!firstUses.isKnown(application, claims)) return false
     const identity = rememberedIdentityOf(claims)
     for (let index = 0; index < identity.length; index += 1) headers[firstValue + 2 * index] = identity[index] ?? ''
     headers[cookieValue] = cookiesForApplication(cookie, production)

@@ -5,7 +5,7 @@ import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { NoContent } from '../contract/schemas.js'
 import type { Cookies } from '../http/cookies.js'
 import { createIsProxy } from '../http/errors.js'
-import { clientNetwork } from '../http/request-origin.js'
+import { clientNetwork, clientOf } from '../http/request-origin.js'
 import { guardHook, route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { Clock } from '../lib/clock.js'
@@ -15,6 +15,7 @@ import type { Metrics } from '../platform/metrics/metrics.js'
 import type { Callers } from '../sessions/callers.js'
 import { type AskedRequest, readAskedRequest, sentenceOf, wayBackTo } from './asked-request.js'
 import { entryRefusal, isForOther, isOpen } from './entry.js'
+import type { FirstUses } from './first-uses.js'
 import { isOurPath, startAddress } from './host-addresses.js'
 import { identityOf } from './identity-headers.js'
 import { challengeOf, createResourceVisitors, type ResourceParts, signedTokenAmong } from './resource-visitors.js'
@@ -33,6 +34,7 @@ export type ForwardParts = ResourceParts & {
   cookies: Cookies
   protectedApplications: Pick<ProtectedApplications, 'find'>
   knownTokens: TokenParts['knownTokens']
+  firstUses: Pick<FirstUses, 'note'>
   config: TokenParts['config'] & { publicUrl: string; production: boolean; trustProxy: readonly string[] | undefined }
   clock: Clock
   log: { info: (details: object, message: string) => void; warn: (details: object, message: string) => void }
@@ -147,36 +149,55 @@ const closesAfterBody = guardHook({}, [], async ({ headers }, reply) => {
 })
 
 /** What becomes of a check whose application is known. */
-const createSteps = ({ callers, config: { production } }: ForwardParts, hosts: HostAnswers) => ({
+const createSteps = ({ callers, firstUses, config: { production } }: ForwardParts, hosts: HostAnswers) => {
   /** What is sent to the application has neither our cookies nor a token of ours. */
-  admit: (request: FastifyRequest, reply: FastifyReply, identity: readonly string[], isSigned = false) => {
+  const admit = (request: FastifyRequest, reply: FastifyReply, identity: readonly string[], isSigned = false) => {
     for (const [index, name] of forwardedIdentity.entries()) reply.header(name, identity[index] ?? '')
     reply.header('Cookie', cookiesForApplication(request.headers.cookie ?? '', production))
     const isOurs = isSigned || tokenAmong(authorizationsIn(request.raw.rawHeaders)) !== undefined
     reply.header('Authorization', isOurs ? '' : (request.headers.authorization ?? ''))
     return reply.status(200).send()
-  },
+  }
 
-  /** A host that gets none of our cookies has one of its own, and no other counts there. */
-  claimsOf: async (request: FastifyRequest, application: ProtectedApplication) => {
-    if (application.hasOwnCookie) return (await hosts.sessionOf(request, application))?.claims
-    const judged = callers.judge(request)
-    return isRefused(judged) ? undefined : judged
-  },
+  return {
+    admit,
 
-  answerAtHost: async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    application: ProtectedApplication,
-    { method, path, query, isByNginx }: AskedRequest,
-  ) =>
-    isByNginx || !(method === 'GET' || method === 'HEAD')
-      ? refuse('not_found')
-      : hosts.answer(request, reply, { application, path, query }),
-})
+    admitUser: (
+      request: FastifyRequest,
+      reply: FastifyReply,
+      application: ProtectedApplication,
+      claims: AccessClaims,
+    ) => {
+      // A host with a cookie of its own has the event from when it got the cookie.
+      if (!application.hasOwnCookie) firstUses.note(application, claims, clientOf(request))
+      return admit(request, reply, [...identityOf(claims), ''])
+    },
+
+    /** A host that gets none of our cookies has one of its own, and no other counts there. */
+    claimsOf: async (request: FastifyRequest, application: ProtectedApplication) => {
+      if (application.hasOwnCookie) return (await hosts.sessionOf(request, application))?.claims
+      const judged = callers.judge(request)
+      return isRefused(judged) ? undefined : judged
+    },
+
+    answerAtHost: async (
+      request: FastifyRequest,
+      reply: FastifyReply,
+      application: ProtectedApplication,
+      { method, path, query, isByNginx }: AskedRequest,
+    ) =>
+      isByNginx || !(method === 'GET' || method === 'HEAD')
+        ? refuse('not_found')
+        : hosts.answer(request, reply, { application, path, query }),
+  }
+}
 
 /** Judges a visitor of a protected application: by a token if there is one, and otherwise by the session. */
-const createVisit = (parts: ForwardParts, hosts: HostAnswers, { admit, claimsOf }: ReturnType<typeof createSteps>) => {
+const createVisit = (
+  parts: ForwardParts,
+  hosts: HostAnswers,
+  { admit, admitUser, claimsOf }: ReturnType<typeof createSteps>,
+) => {
   const { clock, metrics } = parts
   const answerVisitor = createAnswers(parts, hosts)
   const tokenVisitors = createTokenVisitors(parts)
@@ -209,7 +230,7 @@ const createVisit = (parts: ForwardParts, hosts: HostAnswers, { admit, claimsOf 
     }
     const claims = isForeignPart(headers) ? undefined : await claimsOf(request, application)
     const refusal = claims ? entryRefusal(application, claims, clock.now()) : refuse('not_authenticated')
-    if (claims && !refusal) return admit(request, reply, [...identityOf(claims), ''])
+    if (claims && !refusal) return admitUser(request, reply, application, claims)
     if (!refusal) throw new Error('A visitor was neither admitted nor refused')
     if (claims && refusal.refused !== 'not_authenticated') metrics?.countRefusedCheck(refusal.refused)
     const isAsked = resource !== undefined && refusal.refused === 'not_authenticated'

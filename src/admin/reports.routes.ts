@@ -5,6 +5,7 @@ import {
   AdminEventQuery,
   AdminEvents,
   AdminOverview,
+  AdminOverviewQuery,
   AdminSelf,
   adminEventsPageSize,
   adminPath,
@@ -31,16 +32,16 @@ const eventLifetime = 90 * days
 /** Events of other machines may lie in the future, because their clocks may be ahead. */
 const clockTolerance = 1 * days
 
-type Filters = { kind?: string; ip?: string; since?: string; after?: string }
+type Filters = { kind?: string; ip?: string; since?: string; until?: string; after?: string }
 
 const unknownKind = refuse('bad_request', { message: 'kind must name kinds of events, with commas between them' })
 const unknownOrigin = refuse('bad_request', { message: 'ip must be an address, a network or `command line`' })
 /** The schema accepts a leap second (`:60`), which a Date cannot hold. */
-const unknownTime = refuse('bad_request', { message: 'since must be a time such as 2026-11-15T10:00:00Z' })
+const unknownTime = refuse('bad_request', { message: 'since and until must be times such as 2026-11-15T10:00:00Z' })
 const unknownCursor = refuse('bad_request', { message: 'after must be `next` of a page' })
 
 /** The query asks for one event more than a page has, to know whether there is another page. */
-const queryFrom = ({ kind, ip, since, after }: Filters, now: Date) => {
+const queryFrom = ({ kind, ip, since, until, after }: Filters, now: Date) => {
   const names = kind?.split(',') ?? []
   const kinds = eventKinds.filter((each) => names.includes(each))
   if (kinds.length < names.length) return unknownKind
@@ -48,10 +49,11 @@ const queryFrom = ({ kind, ip, since, after }: Filters, now: Date) => {
   if (!origin) return unknownOrigin
   if (after !== undefined && !isUuid(after)) return unknownCursor
   const start = since === undefined ? later(now, -eventLifetime) : new Date(since)
-  if (Number.isNaN(start.getTime())) return unknownTime
+  const end = until === undefined ? later(now, clockTolerance) : new Date(until)
+  if (Number.isNaN(start.getTime()) || Number.isNaN(end.getTime())) return unknownTime
   const query: EventQuery = {
     since: start,
-    until: later(now, clockTolerance),
+    until: end,
     ...(kinds.length > 0 && { kinds }),
     ...origin,
     ...(after !== undefined && { beforeId: after }),
@@ -75,7 +77,7 @@ const eventsRoutes = (
         ? await events.between(query)
         : await events.about({ name, ...(user && { userId: user.id }) }, query)
     const page = foundEvents.slice(0, adminEventsPageSize)
-    const { after: _, since: __, ...namedFilters } = { user: name, ...filters }
+    const { after: _, since: __, until: ___, ...namedFilters } = { user: name, ...filters }
     await readingTrail(request, { kind: 'events_searched', userId: user?.id, filters: namedFilters })
     const { role } = adminGuard.administratorOf(request)
     return {
@@ -153,18 +155,21 @@ export const adminReportsRoutes = (
     guard: adminGuard.read,
     tag,
     summary: 'What needs attention, and the number of sign-ins on each day',
+    query: AdminOverviewQuery,
     refuses: [],
     answers: { 200: AdminOverview },
-    handle: async () => ({
-      attention: (await attention()).map(({ code, message, count, since, detail }) => ({
+    handle: async ({ query }) => {
+      const counted = await dailyCounts(query)
+      if (isRefused(counted)) return counted
+      const found = (await attention()).map(({ code, message, count, since, detail }) => ({
         code,
         message,
         count: count ?? null,
         since: since?.toISOString() ?? null,
         detail: detail ?? null,
-      })),
-      days: await dailyCounts(),
-    }),
+      }))
+      return { attention: found, ...counted }
+    },
   })
 
   eventsRoutes(server, app, adminGuard, readingTrail)

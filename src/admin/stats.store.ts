@@ -77,14 +77,18 @@ export const countActiveUsers = (sql: Sql, since: { day: Date; week: Date; month
     [since.day, since.week, since.month, since.firstEvent],
   )
 
-/** The counts between two ids, which begin with their time. A user counts on the day on which the account was created here. */
-export const countDay = (sql: Sql, from: string, before: string) =>
-  sql.query<{ sign_ins: number; failures: number; new_users: number }>(
-    `select count(*) filter (where kind = 'signed_in' or (kind = 'registered' and session_id is not null)) as sign_ins,
-       count(*) filter (where kind in ('sign_in_failed', 'second_factor_failed')) as failures,
-       (select count(*) from users where id >= $1 and id < $2) as new_users
-     from events where id >= $1 and id < $2`,
-    [from, before],
+/** The counts between each two ids, which begin with their time. A user counts on the day on which the account was created here. */
+export const countDays = (sql: Sql, days: readonly { from: string; before: string }[]) =>
+  sql.query<{ first_id: string; sign_ins: number; failures: number; new_users: number }>(
+    `select d.first_id, c.sign_ins, c.failures,
+       (select count(*) from users where id >= d.first_id and id < d.end_id) as new_users
+     from unnest($1::uuid[], $2::uuid[]) as d (first_id, end_id)
+     cross join lateral (
+       select count(*) filter (where kind = 'signed_in' or (kind = 'registered' and session_id is not null)) as sign_ins,
+         count(*) filter (where kind in ('sign_in_failed', 'second_factor_failed')) as failures
+       from events where id >= d.first_id and id < d.end_id
+     ) as c`,
+    [days.map(({ from }) => from), days.map(({ before }) => before)],
   )
 
 /** The number of mails that wait since before a time, since when the oldest waits, and the error of the newest that has one. */

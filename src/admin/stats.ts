@@ -1,3 +1,4 @@
+import { refuse } from '../contract/outcome.js'
 import { type Clock, later } from '../lib/clock.js'
 import { days, minutes } from '../lib/durations.js'
 import { uuidFloor } from '../lib/uuid.js'
@@ -97,6 +98,10 @@ export const createStats = ({ database, clock, ...limits }: SessionLife & { data
 })
 
 const shownDays = 30
+/** Events are not kept longer, so there are no numbers of days before these. */
+const countedDays = 90
+/** Days that are not counted yet are counted so many at once: a statement has a limit of time. */
+const daysPerStatement = 10
 /** Events of a day may be written a little after it, by a machine whose clock is behind. */
 const settlingTime = 5 * minutes
 const dailyCountInterval = 1 * minutes
@@ -104,34 +109,54 @@ const dailyCountInterval = 1 * minutes
 type DailyCount = { day: string; signIns: number; failures: number; newUsers: number }
 
 const startOfDay = (moment: Date) => new Date(Math.floor(moment.getTime() / days) * days)
+const nameOf = (day: Date) => day.toISOString().slice(0, 10)
+const daysFrom = (first: Date, count: number) => Array.from({ length: count }, (_, index) => later(first, index * days))
+
+const sumOf = (counts: readonly DailyCount[]) => ({
+  signIns: counts.reduce((sum, { signIns }) => sum + signIns, 0),
+  failures: counts.reduce((sum, { failures }) => sum + failures, 0),
+  newUsers: counts.reduce((sum, { newUsers }) => sum + newUsers, 0),
+})
+
+const impossibleDays = refuse('bad_request', { message: 'from and to must be days of the last 90, in this order' })
 
 /** Sign-ins, failures and new users by day, in UTC. A day that is over is counted once in the life of the process. */
 export const createDailyCounts = ({ database, clock }: { database: Database; clock: Clock }) => {
   const cache = new Map<string, { count: DailyCount; until: number }>()
 
-  const count = async (from: Date): Promise<DailyCount> => {
-    const day = from.toISOString().slice(0, 10)
+  const countTogether = async (wanted: readonly Date[]) => {
+    const spans = wanted.map((day) => ({ day, from: uuidFloor(day), before: uuidFloor(later(day, 1 * days)) }))
+    const rows = new Map((await store.countDays(database, spans)).map((row) => [row.first_id, row]))
     const now = clock.now().getTime()
-    const cached = cache.get(day)
-    if (cached && cached.until > now) return cached.count
-    const end = later(from, 1 * days)
-    const [row] = await store.countDay(database, uuidFloor(from), uuidFloor(end))
-    const dailyCount = { day, signIns: row?.sign_ins ?? 0, failures: row?.failures ?? 0, newUsers: row?.new_users ?? 0 }
-    const isOver = now > end.getTime() + settlingTime
-    cache.set(day, {
-      count: dailyCount,
-      until: isOver ? end.getTime() + (shownDays + 1) * days : now + dailyCountInterval,
-    })
-    return dailyCount
+    for (const { day, from } of spans) {
+      const row = rows.get(from)
+      if (!row) throw new Error('Counting a day gave no row')
+      const isOver = now > day.getTime() + 1 * days + settlingTime
+      const until = isOver ? day.getTime() + (countedDays + 1) * days : now + dailyCountInterval
+      const { sign_ins: signIns, failures, new_users: newUsers } = row
+      cache.set(nameOf(day), { count: { day: nameOf(day), signIns, failures, newUsers }, until })
+    }
   }
 
-  /** Returns the oldest day first. The last one is today. */
-  return async () => {
+  const countsOf = async (wanted: readonly Date[]): Promise<DailyCount[]> => {
+    const now = clock.now().getTime()
+    for (const [day, { until }] of cache) if (until <= now) cache.delete(day)
+    const missing = wanted.filter((day) => !cache.has(nameOf(day)))
+    for (let at = 0; at < missing.length; at += daysPerStatement)
+      await countTogether(missing.slice(at, at + daysPerStatement))
+    return wanted.flatMap((day) => cache.get(nameOf(day))?.count ?? [])
+  }
+
+  /** The oldest day comes first. Without `from` and `to` the last one is today. */
+  return async ({ from, to }: { from?: string | undefined; to?: string | undefined }) => {
     const today = startOfDay(clock.now())
-    const dailyCounts: DailyCount[] = []
-    for (let back = shownDays - 1; back >= 0; back--) dailyCounts.push(await count(later(today, -back * days)))
-    const oldest = dailyCounts[0]?.day ?? ''
-    for (const day of cache.keys()) if (day < oldest) cache.delete(day)
-    return dailyCounts
+    const oldest = later(today, -(countedDays - 1) * days)
+    const first = from === undefined ? later(today, -(shownDays - 1) * days) : new Date(from)
+    const last = to === undefined ? today : new Date(to)
+    if (first < oldest || last > today || last < first) return impossibleDays
+    const count = Math.round((last.getTime() - first.getTime()) / days) + 1
+    const firstBefore = later(first, -count * days)
+    const before = firstBefore < oldest ? null : sumOf(await countsOf(daysFrom(firstBefore, count)))
+    return { days: await countsOf(daysFrom(first, count)), before }
   }
 }

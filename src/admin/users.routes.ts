@@ -146,8 +146,8 @@ const readRoutes = (
   userSearch: UserSearch,
   readingTrail: ReadingTrail,
 ) => {
-  const findUsers = async (request: FastifyRequest, { after, ...filters }: Static<typeof AdminUserQuery>) => {
-    const page = await userSearch.page({ after, ...filters })
+  const findUsers = async (request: FastifyRequest, { after, order, ...filters }: Static<typeof AdminUserQuery>) => {
+    const page = await userSearch.page({ after, order, ...filters })
     if (isRefused(page)) return page
     await readingTrail(request, { kind: 'users_searched', filters })
     const { search } = filters
@@ -155,6 +155,7 @@ const readRoutes = (
     return {
       users: page.users.map(userBody),
       next: page.next,
+      count: after === undefined ? await userSearch.count(filters) : null,
       withoutAccount: hasNoMatch ? await findWithoutAccount(app, search) : null,
     }
   }

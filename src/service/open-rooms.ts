@@ -1,3 +1,4 @@
+import { createFirstUses } from '../access-check/first-uses.js'
 import { createHostSessions } from '../access-check/host-sessions.js'
 import { openAccountChanges } from '../account-changes/open-account-changes.js'
 import { openAccounts } from '../accounts/open-accounts.js'
@@ -96,6 +97,7 @@ export const openRooms = (config: Config, given: RoomPlatform) => {
     logoutNotices: createLogoutNotices({ database, clock }),
     protectedApplications,
     resourcesAtHosts,
+    firstUses: createFirstUses({ database, clock, events: messages.events, log }),
     liveSettings,
     hostSessions: createHostSessions({
       ...upToSignIn,

@@ -1,4 +1,4 @@
-import { adminPageSize } from '../contract/admin/admin-bodies.js'
+import { adminPageSize, type UserOrder } from '../contract/admin/admin-bodies.js'
 import { refuse } from '../contract/outcome.js'
 import type { FieldValues } from '../contract/profile-fields.js'
 import { isProviderId, type ProviderId } from '../contract/providers.js'
@@ -41,18 +41,43 @@ const fromRow = (row: store.FoundRow): FoundUser => ({
   providers: row.providers.filter(isProviderId),
 })
 
-/** The searches in their order: first all users whose username begins with the text, then those whose address does, and so on. */
+/**
+ * The searches in their order: first all users whose username begins with the text, then those whose username looks alike, then those whose
+ * address begins with it, and so on.
+ */
 const searches = [
-  { page: store.selectByUsername, end: store.selectEndByUsername },
+  { page: store.selectAll, end: store.selectEndOfAll },
+  { page: store.selectByLookAlike, end: store.selectEndByLookAlike },
   { page: store.selectByEmail, end: store.selectEndByEmail },
   { page: store.selectByName, end: store.selectEndByName },
   { page: store.selectByLastName, end: store.selectEndByLastName },
 ]
 
-/** Without a text, one list has all users. */
-const wholeList = [{ page: store.selectAll, end: store.selectEndOfAll }]
+/** Behind the id and the key of every user. */
+const behindAll = { key: '\u{10ffff}', id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' }
 
-/** How many users are looked at for one page if no index finds them. */
+/** Without a text, one list has all users, in one of these orders. Moments are counted in microseconds. */
+const wholeLists: Record<UserOrder, (typeof searches)[number] & { begin: Pick<Cursor, 'key' | 'id'> }> = {
+  username: {
+    page: store.selectAll,
+    end: store.selectEndOfAll,
+    begin: { key: '', id: nilUuid },
+  },
+  '-username': { page: store.selectBackwards, end: store.selectEndBackwards, begin: behindAll },
+  created: {
+    page: store.selectByOldest,
+    end: store.selectEndByOldest,
+    begin: { key: '-9007199254740991', id: nilUuid },
+  },
+  '-created': {
+    page: store.selectByNewest,
+    end: store.selectEndByNewest,
+    begin: { key: '9007199254740991', id: behindAll.id },
+  },
+}
+const momentKey = /^-?\d{1,16}$/
+
+/** How many users are looked at for one page if no index finds them, and for the number of all that are found. */
 const usersPerScan = 10_000
 
 /** The place where a page begins: after the user with this key, in the search at this index of `searches`. */
@@ -78,6 +103,7 @@ type Filter = {
   group?: string | undefined
   state?: 'active' | 'disabled' | undefined
   factor?: 'none' | undefined
+  order?: UserOrder | undefined
   /** The number of users of a page. */
   limit?: number
 }
@@ -103,8 +129,8 @@ export const createUserSearch = ({
   /** Searches from the cursor on until the page is full. One more user shows that there is another page. */
   const page = async (
     text: string,
-    { group, state, factor, limit: pageSize = adminPageSize }: Filter,
-    cursor: Cursor,
+    { group, state, factor, order = 'username', limit: pageSize = adminPageSize }: Filter,
+    cursor: Cursor | undefined,
   ) => {
     const textOfKeys = { ...keysOfText(text), name: text }
     const isFiltered = state === 'active' || factor === 'none'
@@ -113,9 +139,9 @@ export const createUserSearch = ({
       users: users.slice(0, pageSize).map(({ row }) => fromRow(row)),
       next: end ? writeCursor(end) : null,
     })
-    for (const [at, search] of (text === '' ? wholeList : searches).entries()) {
-      if (at < cursor.at) continue
-      const { key, id } = at === cursor.at ? cursor : firstPage
+    for (const [at, search] of (text === '' ? [wholeLists[order]] : searches).entries()) {
+      if (at < (cursor?.at ?? 0)) continue
+      const { key, id } = at === cursor?.at ? cursor : text === '' ? wholeLists[order].begin : firstPage
       const limit = pageSize + 1 - users.length
       const scanned = isFiltered ? scannedAtOnce : limit
       const onlyDisabled = state === 'disabled'
@@ -131,12 +157,29 @@ export const createUserSearch = ({
     return pageEndingAt(undefined)
   }
 
+  /** The number of all that a search finds; null if there are too many to look at. */
+  const count = async ({ search = '', group, state, factor }: Filter): Promise<number | null> => {
+    const text = search.trim()
+    if (isUuid(text.toLowerCase())) return (await find(text.toLowerCase())) ? 1 : 0
+    const textOfKeys = { ...keysOfText(text), name: text }
+    const filter = { onlyEnabled: state === 'active', onlyWithoutFactor: factor === 'none' }
+    const onlyDisabled = state === 'disabled'
+    const scanned = scannedAtOnce + 1
+    const scan = { afterKey: '', afterId: nilUuid, text: textOfKeys, group: group ?? null, onlyDisabled, scanned }
+    const counts = await (text === '' ? store.countAll : store.countSearched)(database, scan, filter)
+    if (counts.some((each) => each.looked_at > scannedAtOnce)) return null
+    return counts.reduce((sum, { found }) => sum + found, 0)
+  }
+
   return {
     find,
+    count,
     page: async ({ search = '', after, ...filter }: Filter & { after?: string | undefined }) => {
       const text = search.trim()
-      const cursor = after === undefined ? firstPage : readCursor(after)
-      if (!cursor) return refuse('bad_request', { message: 'after must be `next` of a page' })
+      const cursor = after === undefined ? undefined : readCursor(after)
+      const isByMoment = text === '' && filter.order?.endsWith('created') === true
+      if (after !== undefined && (!cursor || (isByMoment && !momentKey.test(cursor.key))))
+        return refuse('bad_request', { message: 'after must be `next` of a page' })
       if (!isUuid(text.toLowerCase())) return page(text, filter, cursor)
       const user = await find(text.toLowerCase())
       return { users: user ? [user] : [], next: null }

@@ -259,12 +259,21 @@ const keys = {
   email: 'email_key collate "C"',
   name: 'lower(name) collate "C"',
   lastName: `lower(substring(name from '\\S+$')) collate "C"`,
+  created: 'created_at',
 } as const
 type SearchedKey = keyof typeof keys
 
-/** Usernames and addresses have their own key columns. Names are compared in lower case. The list of all users is for no text. */
-const prefixes: Record<SearchedKey, string> = {
-  alphabet: "''",
+/** The keys that are no text, as the text of a cursor and back. */
+const microseconds = {
+  written: '(extract(epoch from created_at) * 1000000)::bigint::text',
+  read: `(timestamptz 'epoch' + $1::text::bigint * interval '1 microsecond')`,
+}
+const writtenKey = (key: SearchedKey) => (key === 'created' ? microseconds.written : keys[key])
+const afterKey = (key: SearchedKey) => (key === 'created' ? microseconds.read : '$1::text')
+
+/** Usernames and addresses have their own key columns. Names, and usernames as people read them, are compared in lower case. Lists of all users are for no text. */
+const prefixes: Record<Exclude<SearchedKey, 'created'>, string> = {
+  alphabet: 'lower($5::text)',
   username: '$3::text',
   email: '$4::text',
   name: 'lower($5::text)',
@@ -273,7 +282,7 @@ const prefixes: Record<SearchedKey, string> = {
 
 /** Whether a key begins with the text, in the order of bytes. U+10FFFF is the highest character. */
 const hasPrefix = (key: SearchedKey) =>
-  `(${keys[key]} >= ${prefixes[key]} and ${keys[key]} < ${prefixes[key]} || U&'\\+10FFFF')`
+  key === 'created' ? 'true' : `(${keys[key]} >= ${prefixes[key]} and ${keys[key]} < ${prefixes[key]} || U&'\\+10FFFF')`
 
 /**
  * A part of the users in the order of a key, after the user with `afterKey` and `afterId`. `text`: the searched text; for usernames and
@@ -296,14 +305,18 @@ export type ScanFilter = { onlyEnabled: boolean; onlyWithoutFactor: boolean; lim
  * Users whose key begins with the text, in the order of the key. Users whom one of the searches `before` finds are left out: those searches
  * end before this one begins, so it skips no more users than they have read.
  */
-const usersWithPrefix = (key: SearchedKey, before: readonly SearchedKey[]) =>
-  `select *, ${keys[key]} as key from users
-   where ${hasPrefix(key)} and ${keys[key]} >= $1::text and (${keys[key]}, id) > ($1::text, $2::uuid)
+const usersWithPrefix = (key: SearchedKey, before: readonly SearchedKey[], { sign, order }: Direction) =>
+  `select *, ${keys[key]} as place, ${writtenKey(key)} as key from users
+   where ${hasPrefix(key)} and ${keys[key]} ${sign}= ${afterKey(key)} and (${keys[key]}, id) ${sign} (${afterKey(key)}, $2::uuid)
      and ($6::text is null or (groups @> array[$6] and groups <> '{}'))
      and (not $7::boolean or disabled_at is not null)
      and $3::text is not null and $4::text is not null and $5::text is not null
      ${before.map((each) => `and not coalesce(${hasPrefix(each)}, false)`).join(' ')}
-   order by ${keys[key]}, id`
+   order by ${keys[key]} ${order}, id ${order}`
+
+type Direction = { sign: '>' | '<'; order: 'asc' | 'desc' }
+const up: Direction = { sign: '>', order: 'asc' }
+const down: Direction = { sign: '<', order: 'desc' }
 
 const valuesOf = ({ afterKey, afterId, text, group, onlyDisabled, scanned }: Scan) => [
   afterKey,
@@ -317,36 +330,65 @@ const valuesOf = ({ afterKey, afterId, text, group, onlyDisabled, scanned }: Sca
 ]
 
 const selectFoundPage =
-  (key: SearchedKey, before: readonly SearchedKey[]) =>
+  (key: SearchedKey, before: readonly SearchedKey[], direction = up) =>
   (sql: Sql, scan: Scan, { onlyEnabled, onlyWithoutFactor, limit }: ScanFilter) =>
     sql.query<FoundRow>(
       `select ${foundSelectList} from (
-         select * from (${usersWithPrefix(key, before)} limit $8) as scanned
+         select * from (${usersWithPrefix(key, before, direction)} limit $8) as scanned
          where (not $9::boolean or disabled_at is null)
            and (not $10::boolean or not ${hasSecondFactor('scanned.id')})
-         order by key, id limit $11
-       ) as page order by key, id`,
+         order by place ${direction.order}, id ${direction.order} limit $11
+       ) as page order by place ${direction.order}, id ${direction.order}`,
       [...valuesOf(scan), onlyEnabled, onlyWithoutFactor, limit],
     )
 
 /** The last user that a scan looks at. No row if there are fewer users than `scanned`. */
-const selectEnd = (key: SearchedKey, before: readonly SearchedKey[]) => (sql: Sql, scan: Scan) =>
-  sql.query<{ key: string; id: string }>(
-    `select key, id from (${usersWithPrefix(key, before)} offset $8::int - 1 limit 1) as last`,
-    valuesOf(scan),
+const selectEnd =
+  (key: SearchedKey, before: readonly SearchedKey[], direction = up) =>
+  (sql: Sql, scan: Scan) =>
+    sql.query<{ key: string; id: string }>(
+      `select key, id from (${usersWithPrefix(key, before, direction)} offset $8::int - 1 limit 1) as last`,
+      valuesOf(scan),
+    )
+
+/**
+ * For each of the searches: how many of the users that it looks at match, and how many it looks at. Each search leaves out what those before
+ * it find.
+ */
+const countFound = (keysInOrder: readonly SearchedKey[]) => {
+  const counts = keysInOrder.map(
+    (key, at) => `(select count(*) as looked_at, count(*) filter (where (not $9::boolean or disabled_at is null)
+         and (not $10::boolean or not ${hasSecondFactor('scanned.id')})) as found
+       from (${usersWithPrefix(key, keysInOrder.slice(0, at), up)} limit $8) as scanned)`,
   )
+  return (sql: Sql, scan: Scan, { onlyEnabled, onlyWithoutFactor }: Omit<ScanFilter, 'limit'>) =>
+    sql.query<{ found: number; looked_at: number }>(counts.join(' union all '), [
+      ...valuesOf(scan),
+      onlyEnabled,
+      onlyWithoutFactor,
+    ])
+}
 
+export const countAll = countFound(['alphabet'])
+export const countSearched = countFound(['alphabet', 'username', 'email', 'name', 'lastName'])
+
+export const selectByNewest = selectFoundPage('created', [], down)
+export const selectByOldest = selectFoundPage('created', [])
+export const selectBackwards = selectFoundPage('alphabet', [], down)
 export const selectAll = selectFoundPage('alphabet', [])
-export const selectByUsername = selectFoundPage('username', [])
-export const selectByEmail = selectFoundPage('email', ['username'])
-export const selectByName = selectFoundPage('name', ['username', 'email'])
-export const selectByLastName = selectFoundPage('lastName', ['username', 'email', 'name'])
+export const selectByLookAlike = selectFoundPage('username', ['alphabet'])
+export const selectByEmail = selectFoundPage('email', ['alphabet', 'username'])
+export const selectByName = selectFoundPage('name', ['alphabet', 'username', 'email'])
+export const selectByLastName = selectFoundPage('lastName', ['alphabet', 'username', 'email', 'name'])
 
+export const selectEndByNewest = selectEnd('created', [], down)
+export const selectEndByOldest = selectEnd('created', [])
+export const selectEndBackwards = selectEnd('alphabet', [], down)
 export const selectEndOfAll = selectEnd('alphabet', [])
-export const selectEndByUsername = selectEnd('username', [])
-export const selectEndByEmail = selectEnd('email', ['username'])
-export const selectEndByName = selectEnd('name', ['username', 'email'])
-export const selectEndByLastName = selectEnd('lastName', ['username', 'email', 'name'])
+export const selectEndByLookAlike = selectEnd('username', ['alphabet'])
+export const selectEndByEmail = selectEnd('email', ['alphabet', 'username'])
+export const selectEndByName = selectEnd('name', ['alphabet', 'username', 'email'])
+export const selectEndByLastName = selectEnd('lastName', ['alphabet', 'username', 'email', 'name'])
 
 export const selectFoundById = (sql: Sql, id: string) =>
   sql.query<FoundRow>(

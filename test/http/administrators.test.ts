@@ -6,6 +6,7 @@ import {
   type AdminUser,
   type AdminUserDetails,
   adminPath,
+  type UserOrder,
 } from '#contract/admin/admin-bodies.js'
 import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
 import { operatorClient } from '../../src/http/request-origin.js'
@@ -132,8 +133,48 @@ describe('users', () => {
       after = answer.next ?? undefined
     } while (after !== undefined)
     expect(seen).toEqual(sorted)
+    expect(await names('group=choir&order=-username')).toEqual(sorted.toReversed())
+    // What looks alike comes after what is alike.
+    expect(await names('search=i&group=choir')).toEqual(['ida', 'Lena'])
     await latchkey.sql.query("update users set disabled_at = now() where email like '%@abc.example'")
     expect((await names('state=disabled')).filter((name) => sorted.includes(name))).toEqual(sorted)
+    await latchkey.sql.query("delete from users where email like '%@abc.example'")
+  })
+
+  it('are listed by their age too, in both directions, and their number is said unless it is too large', async () => {
+    await latchkey.app.rooms.groups.add('tenors', operatorClient('root'))
+    await latchkey.sql.query(
+      `insert into users (id, email, email_key, username, username_key, groups, created_at)
+       select gen_random_uuid(), 't' || n || '@abc.example', 't' || n || '@abc.example', 'tenor' || n, 'tenor' || n, '{tenors}',
+         timestamptz '1999-12-31 23:59:59.123456Z' + n / 2 * interval '700 days'
+       from generate_series(1, 9) as n`,
+    )
+    const search = createUserSearch({ database: latchkey.sql })
+    const all = async (order: UserOrder) => {
+      const seen: string[] = []
+      let after: string | undefined
+      do {
+        const answer = await search.page({ after, order, group: 'tenors', limit: 2 })
+        if ('refused' in answer) throw new Error(answer.refused)
+        seen.push(...answer.users.map(({ username }) => username))
+        after = answer.next ?? undefined
+      } while (after !== undefined)
+      return seen
+    }
+    const oldest = await all('created')
+    // Two of each age but for the first: only the id decides between them.
+    expect(oldest.map((name) => Math.floor(Number(name.slice(5)) / 2))).toEqual([0, 1, 1, 2, 2, 3, 3, 4, 4])
+    expect(await all('-created')).toEqual(oldest.toReversed())
+    const { count, next } = await get<{ count: number; next: null }>('/users?group=tenors&state=active&search=ten')
+    expect([count, next]).toEqual([9, null])
+    const { page, count: countFew } = createUserSearch({ database: latchkey.sql, scannedAtOnce: 7 })
+    expect(await countFew({ group: 'tenors' })).toBeNull()
+    expect(await countFew({ group: 'tenors', search: 'tenor9' })).toBe(1)
+    // The cursor of one order is none of another one.
+    const first = await page({ order: 'username', limit: 1 })
+    if ('refused' in first) throw new Error(first.refused)
+    const wrong = await send('GET', `/users?order=-created&after=${first.next}`)
+    expect(wrong.body.code).toBe('bad_request')
     await latchkey.sql.query("delete from users where email like '%@abc.example'")
   })
 
@@ -399,6 +440,23 @@ it('the overview counts sign-ins by day, and the first use of a session as an ad
   const { days, attention } = await get<{ days: Record<string, number>[]; attention: object[] }>('/overview')
   expect(days).toHaveLength(30)
   expect(days.at(-1)?.newUsers).toBeGreaterThan(1)
+  const dayBefore = (back: number) =>
+    new Date(latchkey.clock.now().getTime() - back * 86_400_000).toISOString().slice(0, 10)
+  const between = (from: number, to: number) =>
+    get<AdminOverview>(`/overview?from=${dayBefore(from)}&to=${dayBefore(to)}`)
+  const yesterdayAndToday = await between(1, 0)
+  expect(yesterdayAndToday.days.map(({ day }) => day)).toEqual([dayBefore(1), dayBefore(0)])
+  expect(yesterdayAndToday.before).toEqual({ signIns: 0, failures: 0, newUsers: 0 })
+  // Events are not kept longer than 90 days, so there is nothing to compare with.
+  expect((await between(89, 0)).before).toBeNull()
+  for (const [from, to] of [
+    [90, 0],
+    [0, 1],
+    [0, -1],
+  ] as const) {
+    const query = `from=${dayBefore(from)}&to=${dayBefore(to)}`
+    expect((await send('GET', `/overview?${query}`)).body.code, query).toBe('bad_request')
+  }
   expect(attention).toEqual([])
   await latchkey.mailTo('root1@example.com', /used as an administrator/)
   const { sessions } = (await root.tab.get('/api/auth/sessions')).body as { sessions: { administers: boolean }[] }
@@ -430,5 +488,9 @@ it('events are filtered, and a page ends where the next one begins', async () =>
     expect((await send('GET', `/events?${query}`)).body.code, query).toBe('bad_request')
   for (const early of ['0001-01-01T00:00:00Z', '1969-01-01T00:00:00Z'])
     expect((await get<{ events: AdminEvent[] }>(`/events?since=${early}`)).events.length).toBeGreaterThan(0)
+  const [newest] = page.events
+  const before = await get<{ events: AdminEvent[] }>(`/events?until=${newest?.createdAt}`)
+  expect(before.events.map(({ id }) => id)).not.toContain(newest?.id)
+  expect((await send('GET', '/events?until=2027-02-28T23:59:60Z')).body.code).toBe('bad_request')
   expect((await get<{ events: AdminEvent[] }>('/events?ip=command%20line')).events.length).toBeGreaterThan(0)
 })

@@ -103,7 +103,8 @@ const startService = async (given: Options) => {
   const count = { answered: 0 }
   const allowedOrigins = createAllowedOrigins(origins)
   const { resourcesAtHosts } = ofResources
-  const forward = { protectedApplications, resourcesAtHosts, isProxy: createIsProxy(trustProxy), clock }
+  const firstUses = { isKnown: () => true, note: () => undefined }
+  const forward = { protectedApplications, resourcesAtHosts, firstUses, isProxy: createIsProxy(trustProxy), clock }
   const offerAfterProvider = ({ gen, amr }: AccessClaims) =>
     gen === 0 && amr.includes('provider') ? 'offer' : undefined
   const boundSessions = { offerAfterProvider }
@@ -141,6 +142,7 @@ const startService = async (given: Options) => {
     cookies,
     protectedApplications,
     knownTokens,
+    firstUses,
     config,
     clock,
     log,

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createFirstUses } from '../../src/access-check/first-uses.js'
 import { minutes } from '../../src/lib/durations.js'
 import { addApplication, applicationChangesOf } from '../support/applications.js'
 import { type Browser, createBrowser } from '../support/client.js'
@@ -111,6 +112,40 @@ describe('a visitor who may enter', () => {
     const answer = await check(tab)
     expect([answer.headers.get('cookie'), answer.headers.get('authorization')]).toEqual(['latchkey_none=1', ''])
     expect((await check(stranger(), { uri: '/public/' })).headers.get('cookie')).toBe('')
+  })
+
+  it('leaves an event of the first use by the session, and none later', async () => {
+    const events = async () => {
+      const found = await latchkey.sql.query<{ session_id: string; ip: string }>(
+        `select session_id, ip from events where kind = 'application_used' and reason = 'Wiki'`,
+      )
+      return found.filter(({ session_id }) => session_id === sid)
+    }
+    const own = browserWith((await latchkey.signedUp('ivy')).jar)
+    const sid = identityIn(await check(own))['x-auth-session-id']
+    await until('the use is an event', async () => (await events()).length === 1)
+    await check(own)
+    // Another token of the same session, at an instance that remembers nothing.
+    await own.post('/api/auth/refresh')
+    const { events: ofService, tokens } = latchkey.app.rooms
+    const { sql: database, clock } = latchkey
+    const claims = tokens.readAccess(own.jar.get('access_token') ?? '')
+    if (!claims || 'refused' in claims) throw new Error('The session has no access token')
+    createFirstUses({ database, clock, events: ofService, log: latchkey.app.log }).note(wiki, claims, operator)
+    await check(own)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(await events()).toHaveLength(1)
+    const other = browserWith()
+    await other.post('/api/auth/login', { username: 'ivy', password: goodPassword })
+    const otherSid = identityIn(await check(other))['x-auth-session-id']
+    expect(otherSid).not.toBe(sid)
+    await until('the other session has an event', async () => {
+      const found = await latchkey.sql.query(
+        `select 1 from events where kind = 'application_used' and reason = 'Wiki' and session_id = $1`,
+        [otherSid],
+      )
+      return found.length === 1
+    })
   })
 
   it('may have any query, and an address of their own in place of ours', async () => {

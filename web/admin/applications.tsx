@@ -3,22 +3,48 @@ import type { AdminApplication } from '#contract/admin/admin-bodies.js'
 import { Button } from '../components/button.js'
 import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { dateWithZone, timeAgo } from '../words/dates.js'
+import { timeAgo } from '../words/dates.js'
 import { fill } from '../words/format.js'
+import { type ApplicationProps, ChangeValuesDialog, DeleteApplicationDialog, Secrets } from './application-changes.js'
 import { calls } from './calls.js'
 import { ChangeDialog, ReasonField } from './change-dialog.js'
 import { GroupChoices } from './groups.js'
 import { fragmentOf, listFragment } from './place.js'
+import { useProblemSentence } from './problems.js'
 import { Loaded, Screen, useAdmin, useRead } from './screen.js'
 import { type Column, GroupNames, Table } from './table.js'
 import { type Fact, Facts } from './user-facts.js'
 
+/** In the place of an id: the screen that adds one. No id has capitals. */
+export const newApplicationId = 'NEW'
+
+/** Whether this administrator can change what the command line can, and not only who may use an application. */
+const useMayConfigure = () => {
+  const { mayManage } = useAdmin()
+  const { value } = useRead(calls.settings)
+  return {
+    mayConfigure: mayManage && value?.applicationsCanChange === true,
+    isOff: value?.applicationsCanChange === false,
+  }
+}
+
 export const ApplicationsScreen = () => {
   const words = useWords('admin')
+  const { add, off } = useWords('configuration')
+  const { mayConfigure, isOff } = useMayConfigure()
   const read = useRead(calls.applications)
   const columns = useColumns()
+  const addLink = mayConfigure && (
+    <a class="button primary" href={fragmentOf('applications', newApplicationId)}>
+      {`${add}…`}
+    </a>
+  )
   return (
-    <Screen title={words.applications} lead={words.app.lead}>
+    <Screen
+      title={words.applications}
+      lead={isOff ? `${words.app.lead} ${off}` : words.app.lead}
+      beside={read.value && read.value.applications.length > 0 && addLink}
+    >
       <section class="panel">
         <Loaded {...read}>
           {({ applications }) => (
@@ -27,7 +53,13 @@ export const ApplicationsScreen = () => {
               columns={columns}
               rows={applications}
               keyOf={({ id }) => id}
-              empty={words.app.empty}
+              rowsAreLinks
+              empty={
+                <>
+                  <p>{words.app.empty}</p>
+                  {addLink}
+                </>
+              }
             />
           )}
         </Loaded>
@@ -45,6 +77,7 @@ const Access = ({ allow }: Pick<AdminApplication, 'allow'>) => {
 
 const useColumns = (): Column<AdminApplication>[] => {
   const { columns, app } = useWords('admin')
+  const sentenceOf = useProblemSentence()
   return [
     {
       label: columns.application,
@@ -57,23 +90,34 @@ const useColumns = (): Column<AdminApplication>[] => {
         </div>
       ),
     },
-    { label: columns.kind, cell: ({ kind }) => app.kinds[kind ?? 'web'] },
-    { label: columns.access, cell: (application) => <Access {...application} /> },
+    { label: columns.kind, cell: ({ kind }) => app.kinds[kind ?? 'web'], onPhone: 'beside-name' },
+    { label: columns.access, cell: (application) => <Access {...application} />, onPhone: 'second-line' },
     {
       label: columns.lastError,
       cell: ({ errors: [newest] }) =>
-        newest ? <span lang="en">{newest.message}</span> : <span class="muted">{app.noErrors}</span>,
+        newest ? <span>{sentenceOf(newest)}</span> : <span class="muted">{app.noErrors}</span>,
+      onPhone: 'left-out',
     },
   ]
 }
 
 export const ApplicationScreen = ({ id }: { id: string }) => {
   const words = useWords('admin')
+  const { openIt } = useWords('configuration')
   const { reload, ...read } = useRead(() => readApplication(id))
   const { value } = read
+  const { mayConfigure } = useMayConfigure()
+  const mayChange = ({ setBy }: AdminApplication) => mayConfigure && setBy === null
   return (
     <Screen
       title={value?.name ?? words.columns.application}
+      beside={
+        value?.home && (
+          <a class="button" href={value.home} target="_blank" rel="noreferrer">
+            {fill(openIt, { name: value.name })}
+          </a>
+        )
+      }
       above={<a href={listFragment('applications')}>{words.back}</a>}
       {...(value && { lead: words.app.kinds[value.kind ?? 'web'] })}
     >
@@ -83,9 +127,12 @@ export const ApplicationScreen = ({ id }: { id: string }) => {
             <div>
               <WhoMayUse application={application} reload={reload} />
               <Errors application={application} />
+              {application.kind === 'web' && (
+                <Secrets application={application} reload={reload} mayChange={mayChange(application)} />
+              )}
             </div>
             <div>
-              <Settings application={application} />
+              <Settings application={application} reload={reload} mayChange={mayChange(application)} />
             </div>
           </div>
         )}
@@ -105,6 +152,7 @@ type Props = { application: AdminApplication }
 
 const WhoMayUse = ({ application, reload }: Props & { reload: () => Promise<void> }) => {
   const { app, columns } = useWords('admin')
+  const { setByFile } = useWords('configuration')
   const { mayManage } = useAdmin()
   const [isDialogOpen, setDialogOpen] = useState(false)
   return (
@@ -112,7 +160,10 @@ const WhoMayUse = ({ application, reload }: Props & { reload: () => Promise<void
       <div>
         <Access {...application} />
       </div>
-      {mayManage && <Button onPress={() => setDialogOpen(true)}>{`${app.change}…`}</Button>}
+      {application.setBy !== null && <p class="panel-lead">{fill(setByFile, application.setBy)}</p>}
+      {mayManage && application.setBy === null && (
+        <Button onPress={() => setDialogOpen(true)}>{`${app.change}…`}</Button>
+      )}
       {isDialogOpen && <AccessDialog application={application} onDone={reload} onClose={() => setDialogOpen(false)} />}
     </Panel>
   )
@@ -133,16 +184,16 @@ const Errors = ({ application: { errors, normalEnds } }: Props) => {
   )
 }
 
-/** The messages are in English, as the command line prints them. */
 const ProblemList = ({ problems }: { problems: AdminApplication['errors'] }) => {
   const { app } = useWords('admin')
   const { locale } = useSettings()
+  const sentenceOf = useProblemSentence()
   return (
     <ul class="row-list">
       {problems.map(({ kind, message, count, seenAt }) => (
         <li key={`${kind} ${message}`}>
           <div class="row-text">
-            <strong lang="en">{message}</strong>
+            <strong>{sentenceOf({ kind, message })}</strong>
             <span>{fill(app.seen, { when: timeAgo(seenAt, locale), count: `${count}` })}</span>
           </div>
         </li>
@@ -151,16 +202,13 @@ const ProblemList = ({ problems }: { problems: AdminApplication['errors'] }) => 
   )
 }
 
-const Settings = ({ application }: Props) => {
+const Settings = ({ application, reload, mayChange }: ApplicationProps & { mayChange: boolean }) => {
   const { app, none, yes, no } = useWords('admin')
-  const { locale } = useSettings()
+  const words = useWords('configuration')
+  const [open, setOpen] = useState<'change' | 'delete'>()
   const muted = <span class="muted">{none}</span>
   const lines = (texts: readonly string[] | null) =>
     texts === null || texts.length === 0 ? muted : texts.map((text) => <p key={text}>{text}</p>)
-  const { secrets } = application
-  const secretLines = secrets.map(({ id, createdAt }) =>
-    fill(app.secretOf, { id, date: dateWithZone(createdAt, locale) }),
-  )
   // A field that the contract gets is a line here, or has a reason why not.
   const facts: Record<keyof AdminApplication, Fact | `not here: ${string}`> = {
     id: [app.id, <code key="id">{application.id}</code>],
@@ -188,7 +236,7 @@ const Settings = ({ application }: Props) => {
     openPreflight: 'not here: in the line before',
     noTokens:
       application.proxy === null ? 'not here: for those behind a proxy' : [app.tokens, application.noTokens ? no : yes],
-    secrets: [app.secrets, lines(secretLines)],
+    secrets: 'not here: in a panel of their own',
     createdAt: 'not here: it answers no question of support',
     errors: 'not here: in a panel of their own',
     normalEnds: 'not here: in a panel of their own',
@@ -196,6 +244,16 @@ const Settings = ({ application }: Props) => {
   return (
     <Panel title={app.settings}>
       <Facts facts={Object.values(facts).filter((fact) => typeof fact !== 'string')} />
+      {mayChange && (
+        <div class="button-row">
+          <Button onPress={() => setOpen('change')}>{`${words.change}…`}</Button>
+          <Button look="danger" onPress={() => setOpen('delete')}>{`${words.deleteIt}…`}</Button>
+        </div>
+      )}
+      {open === 'change' && (
+        <ChangeValuesDialog application={application} reload={reload} onClose={() => setOpen(undefined)} />
+      )}
+      {open === 'delete' && <DeleteApplicationDialog application={application} onClose={() => setOpen(undefined)} />}
     </Panel>
   )
 }

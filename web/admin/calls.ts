@@ -2,9 +2,14 @@ import type { Static } from 'typebox'
 import { createAdminRequests } from '#client/admin-requests.js'
 import { adminPath, type UserAction } from '#contract/admin/admin-api.js'
 import type {
+  AdminAddedApplication,
+  AdminAddedSecret,
   AdminApplication,
   AdminApplicationPatch,
+  AdminChangeBack,
+  AdminChangedBack,
   AdminEndToken,
+  AdminEvent,
   AdminEventQuery,
   AdminEvents,
   AdminFields,
@@ -13,8 +18,11 @@ import type {
   AdminGroupsPatch,
   AdminInvitation,
   AdminInvite,
+  AdminNewApplication,
   AdminOverview,
   AdminSelf,
+  AdminSetting,
+  AdminSettings,
   AdminUninvite,
   AdminUser,
   AdminUserDetails,
@@ -29,18 +37,20 @@ const adminRoot = adminPath.replace('/api/auth/', '')
 const read = <Value>(path: string) => requests.read<Value>(`${adminRoot}/${path}`)
 /** `version`: refused if it is another one by now. */
 const change = <Value = undefined>(
-  method: 'POST' | 'PATCH' | 'DELETE',
+  method: 'POST' | 'PATCH' | 'PUT' | 'DELETE',
   path: string,
   body: object = {},
   version?: string,
 ) => requests.change<Value>(method, `${adminRoot}/${path}`, body, version)
+const applicationPath = (id: string) => `applications/${encodeURIComponent(id)}`
 const userPath = (id: string) => `users/${encodeURIComponent(id)}`
 
 /** Every call of the API of administrators. */
 export const calls = {
   self: () => read<AdminSelf>('self'),
-  overview: () => read<AdminOverview>('overview'),
-  users: (query: Record<'search' | 'group' | 'state' | 'factor' | 'after', string>) =>
+  overview: (days: { from: string; to: string } | undefined) =>
+    read<AdminOverview>(days ? `overview?${new URLSearchParams(days)}` : 'overview'),
+  users: (query: Partial<Record<'search' | 'group' | 'state' | 'factor' | 'order' | 'after', string>>) =>
     change<AdminUsers>('POST', 'users/search', withoutEmpty(query)),
   user: (id: string) => read<AdminUserDetails>(userPath(id)),
   changeUser: (id: string, action: UserAction, body: { reason?: string }) =>
@@ -60,6 +70,21 @@ export const calls = {
   deleteGroup: (group: Static<typeof AdminGroupDeletion>) => change('DELETE', 'groups', group),
   applications: () => read<{ applications: AdminApplication[] }>('applications'),
   changeApplication: (id: string, version: string, patch: AdminApplicationPatch) =>
-    change<AdminApplication>('PATCH', `applications/${encodeURIComponent(id)}`, patch, version),
+    change<AdminApplication>('PATCH', applicationPath(id), patch, version),
+  addApplication: (application: Static<typeof AdminNewApplication>) =>
+    change<AdminAddedApplication>('POST', 'applications', application),
+  deleteApplication: (id: string, version: string, name: string) =>
+    change('DELETE', applicationPath(id), { name }, version),
+  addSecret: (id: string, version: string) =>
+    change<Static<typeof AdminAddedSecret>>('POST', `${applicationPath(id)}/secrets`, {}, version),
+  removeSecret: (id: string, version: string, secret: string) =>
+    change('DELETE', `${applicationPath(id)}/secrets/${encodeURIComponent(secret)}`, {}, version),
+  settings: () => read<Static<typeof AdminSettings>>('settings'),
+  changeSetting: (name: string, version: string, value: string | string[]) =>
+    change<AdminSetting>('PUT', `settings/${name}`, { value }, version),
+  resetSetting: (name: string, version: string) => change<AdminSetting>('DELETE', `settings/${name}`, {}, version),
+  event: (id: string) => read<AdminEvent>(`events/${encodeURIComponent(id)}`),
+  changeBack: (id: string, body: Static<typeof AdminChangeBack>) =>
+    change<Static<typeof AdminChangedBack>>('POST', `events/${encodeURIComponent(id)}/change-back`, body),
   events: (query: Static<typeof AdminEventQuery>) => change<AdminEvents>('POST', 'events/search', withoutEmpty(query)),
 }

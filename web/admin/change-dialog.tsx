@@ -8,6 +8,8 @@ import { type FieldProblems, Form, type Problems, type Values } from '../compone
 import { useFieldProblems } from '../components/profile-fields.js'
 import { isFocusLost, moveFocusTo } from '../hooks/focus.js'
 import { useSettings, useWords } from '../hooks/settings.js'
+import type { Words } from '../words/catalogue.js'
+import { fill } from '../words/format.js'
 import { useProblems } from '../words/refusals.js'
 import { useAdmin } from './screen.js'
 
@@ -21,6 +23,8 @@ export type ChangeProps = {
   look?: 'primary' | 'danger'
   check?: (values: Values, invalid: FieldProblems) => Promise<FieldProblems>
   call: (values: Values) => Promise<Answer<unknown>>
+  /** What the form says of a refusal, if it is not the usual sentence. */
+  noticeOf?: (refusal: Refusal) => string | undefined
   /** The message after the change has worked. */
   successMessage: (values: Values) => string
   /** Loads what has changed. */
@@ -66,7 +70,11 @@ export const ChangeDialog = ({ title, submitLabel, look = 'primary', children, .
           const answer = await withFreshSignIn(() => change.call(values))
           // The user has closed the dialog that asked for a proof.
           if (answer.refused === 'fresh_sign_in_required') return {}
-          if (answer.refused) return (await leaveIfEnded(answer)) ? undefined : problemsOf(answer)
+          if (answer.refused) {
+            const notice = change.noticeOf?.(answer)
+            if (notice !== undefined) return { notice }
+            return (await leaveIfEnded(answer)) ? undefined : problemsOf(answer)
+          }
           closeDialog()
           showSuccess(change.successMessage(values))
           await change.onDone()
@@ -95,17 +103,25 @@ const focusHeadingIfLost = () =>
   })
 
 /** The usual sentences address the user whom they are about. Here the reader is an administrator, so two refusals have other words, and one does not hold up the form. */
-const useChangeProblems = () => {
+export const useChangeProblems = () => {
   const words = useWords('admin')
+  const { faults } = useWords('configuration')
   const problemsOf = useProblems(fieldOfRefusal)
   const fieldProblems = useFieldProblems()
   return (refusal: Refusal): Problems => {
     if (refusal.refused === 'other_username') return { fields: { username: [words.otherUsername] } }
+    if (refusal.refused === 'invalid_configuration') return { notice: sentenceOfFault(refusal, faults) }
     if (refusal.refused === 'too_many_groups') return { notice: words.tooManyGroups }
     // The wait is for one address. The form must not wait for hours: the administrator may have mistyped it.
     if (refusal.refused === 'too_many_mails') return { ...problemsOf(refusal), retryAfter: undefined }
     return fieldProblems(refusal) ?? problemsOf(refusal)
   }
+}
+
+/** Why a value cannot be, with the value. A fault that only a newer service knows is said in English. */
+const sentenceOfFault = (refusal: Refusal, words: Words['configuration']['faults']) => {
+  const { fault = '', value = '' }: { fault?: string; value?: string | undefined } = refusal
+  return Object.hasOwn(words, fault) ? fill(words[fault as keyof typeof words], { value }) : (refusal.message ?? fault)
 }
 
 /** `focused` is false if the field appears after another choice in the dialog, which keeps the focus. */

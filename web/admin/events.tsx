@@ -4,22 +4,21 @@ import type { AdminEvent } from '#contract/admin/admin-bodies.js'
 import { type EventKind, eventKinds, mailEventKinds } from '#contract/events.js'
 import { saveFile } from '../browser/storage.js'
 import { Button } from '../components/button.js'
-import { useWords } from '../hooks/settings.js'
+import { useSettings, useWords } from '../hooks/settings.js'
 import { useDebounced, useStableCallback } from '../hooks/stable.js'
 import type { Words } from '../words/catalogue.js'
 import { fill } from '../words/format.js'
 import { useRefusalSentence } from '../words/refusals.js'
 import { calls } from './calls.js'
-import { asCsv, asJsonLines } from './event-export.js'
 import { EventTable, useAdminEventTitle } from './event-table.js'
+import { asCsv, asJsonLines } from './files.js'
 import { type Place, replaceQuery } from './place.js'
 import { Loaded, Screen, useAdmin, usePages } from './screen.js'
 import { FilterField, FilterSelect } from './table.js'
 
 export const EventsScreen = ({ query }: Pick<Place, 'query'>) => {
   const words = useWords('admin')
-  const { user = '', kind = '', ip = '', since = 'all' } = query
-  const [typed, setTyped] = useState<EventFilter>({ user, kind, ip, since })
+  const [typed, setTyped] = useState<EventFilter>({ ...noFilter, ...query })
   const settledFilter = useDebounced(JSON.stringify(typed))
   const filter: EventFilter = JSON.parse(settledFilter)
   useEffect(() => {
@@ -40,7 +39,14 @@ export const EventsScreen = ({ query }: Pick<Place, 'query'>) => {
           {(events) => (
             <EventTable
               events={events}
-              empty={words.eventList.empty}
+              empty={
+                <>
+                  <p>{words.eventList.empty}</p>
+                  {JSON.stringify(filter) !== JSON.stringify(noFilter) && (
+                    <Button onPress={() => setTyped(noFilter)}>{words.clearFilter}</Button>
+                  )}
+                </>
+              }
               pages={{ next: pages.next, onMore: pages.loadMore }}
             />
           )}
@@ -55,9 +61,18 @@ type FilterProps = { filter: EventFilter; onChange: (change: Partial<EventFilter
 const Filter = ({ filter, onChange }: FilterProps) => {
   const words = useWords('admin').eventList
   const titleOf = useAdminEventTitle()
+  const daysText = useDaysText()
   const kinds = eventKinds
     .map((kind) => ({ value: kind as string, label: titleOf({ kind, reason: '…' }) }))
     .sort((left, right) => left.label.localeCompare(right.label))
+  const several = filter.kind.includes(',')
+    ? [
+        {
+          value: filter.kind,
+          label: kinds.flatMap(({ value, label }) => (filter.kind.split(',').includes(value) ? label : [])).join(', '),
+        },
+      ]
+    : []
   const topics = Object.keys(eventTopics).map((topic) => ({
     value: topic,
     label: words.topicNames[topic as keyof typeof eventTopics],
@@ -75,7 +90,7 @@ const Filter = ({ filter, onChange }: FilterProps) => {
         label={words.kind}
         value={filter.kind}
         onChange={(kind) => onChange({ kind })}
-        choices={[{ value: '', label: words.allKinds }]}
+        choices={[{ value: '', label: words.allKinds }, ...several]}
         groups={[
           { label: words.topics, choices: topics },
           { label: words.eachKind, choices: kinds },
@@ -91,8 +106,11 @@ const Filter = ({ filter, onChange }: FilterProps) => {
       <FilterSelect
         label={words.since}
         value={filter.since}
-        onChange={(since) => onChange({ since })}
-        choices={Object.keys(spans).map((span) => ({ value: span, label: words.spans[span as keyof typeof spans] }))}
+        onChange={(since) => onChange({ since, until: '' })}
+        choices={[
+          ...(isDay(filter.since) ? [{ value: filter.since, label: daysText(filter) }] : []),
+          ...Object.keys(spans).map((span) => ({ value: span, label: words.spans[span as keyof typeof spans] })),
+        ]}
       />
     </search>
   )
@@ -267,19 +285,33 @@ const startOfSpan = (chosen: string, now: number) => {
   return length === undefined ? undefined : new Date(now - length).toISOString()
 }
 
-/** The filter in the fragment of the URL: `kind` may be a topic, `since` is a span of time. */
-export type EventFilter = { user: string; kind: string; ip: string; since: string }
+/** The filter in the fragment of the URL: `kind` may be a topic or several kinds, `since` a span of time or a day. Days are those of UTC. */
+type EventFilter = { user: string; kind: string; ip: string; since: string; until: string }
+
+const noFilter: EventFilter = { user: '', kind: '', ip: '', since: 'all', until: '' }
+
+const isDay = (text: string) => /^\d{4}-\d\d-\d\d$/.test(text)
+
+const useDaysText = () => {
+  const { locale } = useSettings()
+  const format = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' })
+  return ({ since, until }: EventFilter) => format.formatRange(new Date(since), new Date(isDay(until) ? until : since))
+}
+
+const dayAfter = (day: string) => new Date(Date.parse(day) + 24 * hour).toISOString()
 
 const askForEvents = async (
-  { user, kind, ip, since }: EventFilter,
+  { user, kind, ip, since, until }: EventFilter,
   paging: { after?: string; from?: string },
 ): Promise<Answer<{ items: AdminEvent[]; next: string | null }>> => {
-  const sinceMoment = paging.from ?? startOfSpan(since, Date.now())
+  const begin = isDay(since) ? new Date(since).toISOString() : startOfSpan(since, Date.now())
+  const sinceMoment = paging.from ?? begin
   const answer = await calls.events({
     user: user.trim(),
     kind: kindsFor(kind),
     ip: ip.trim(),
     ...(sinceMoment && { since: sinceMoment }),
+    ...(isDay(since) && { until: dayAfter(isDay(until) ? until : since) }),
     ...(paging.after && { after: paging.after }),
   })
   return answer.refused ? answer : { value: { items: answer.value.events, next: answer.value.next } }

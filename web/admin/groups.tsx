@@ -19,13 +19,14 @@ export const GroupsScreen = () => {
   const [openDialog, setOpenDialog] = useState<AdminGroup | 'new'>()
   const close = () => setOpenDialog(undefined)
   const columns = useColumns(setOpenDialog)
+  const newButton = mayManage && (
+    <Button look="primary" onPress={() => setOpenDialog('new')}>{`${words.group.action}…`}</Button>
+  )
   return (
     <Screen
       title={words.groups}
       lead={words.group.lead}
-      beside={
-        mayManage && <Button look="primary" onPress={() => setOpenDialog('new')}>{`${words.group.action}…`}</Button>
-      }
+      beside={read.value && read.value.groups.length > 0 && newButton}
     >
       <section class="panel">
         <Loaded {...read}>
@@ -35,7 +36,12 @@ export const GroupsScreen = () => {
               columns={columns}
               rows={groups}
               keyOf={({ name }) => name}
-              empty={words.group.empty}
+              empty={
+                <>
+                  <p>{words.group.empty}</p>
+                  {newButton}
+                </>
+              }
             />
           )}
         </Loaded>

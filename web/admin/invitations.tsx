@@ -20,14 +20,14 @@ export const InvitationsScreen = () => {
   const [openDialog, setOpenDialog] = useState<OpenDialog | 'new'>()
   const close = () => setOpenDialog(undefined)
   const columns = useColumns(setOpenDialog)
+  const inviteButton = mayManage && !mailIsOff && (
+    <Button look="primary" onPress={() => setOpenDialog('new')}>{`${words.invite.action}…`}</Button>
+  )
   return (
     <Screen
       title={words.invitations}
       lead={mailIsOff ? words.invite.mailIsOff : words.invite.lead}
-      beside={
-        mayManage &&
-        !mailIsOff && <Button look="primary" onPress={() => setOpenDialog('new')}>{`${words.invite.action}…`}</Button>
-      }
+      beside={read.value && read.value.invitations.length > 0 && inviteButton}
     >
       <section class="panel">
         <Loaded {...read}>
@@ -37,7 +37,12 @@ export const InvitationsScreen = () => {
               columns={columns}
               rows={invitations}
               keyOf={({ email, madeBy }) => `${email} ${madeBy}`}
-              empty={words.invite.empty}
+              empty={
+                <>
+                  <p>{words.invite.empty}</p>
+                  {inviteButton}
+                </>
+              }
             />
           )}
         </Loaded>

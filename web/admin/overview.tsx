@@ -10,32 +10,92 @@ import { useSettings, useWords } from '../hooks/settings.js'
 import { dateWithZone } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { calls } from './calls.js'
-import { fragmentOf, type Place } from './place.js'
+import { fragmentOf, type Place, replaceQuery } from './place.js'
 import { axisFor } from './plot-scale.js'
 import { Loaded, Screen, useRead } from './screen.js'
-import { Table } from './table.js'
+import { FilterSelect, Table, useNumberFormat } from './table.js'
 
 /** Right after the setup, the next steps come first. */
 export const OverviewScreen = ({ query }: Place) => {
   const words = useWords('admin')
-  const read = useRead(calls.overview)
+  const [range, setRange] = useState<Range>({ ...usualRange, ...query })
+  const key = JSON.stringify(daysOf(range) ?? usualRange)
+  const read = useRead(() => calls.overview(daysOf(range)), key)
+  const choose = (chosen: Range) => {
+    setRange(chosen)
+    replaceQuery('overview', { ...query, ...chosen, ...(chosen.range === usualRange.range && { range: '' }) })
+  }
   return (
     <Screen title={words.overview}>
       <Loaded {...read}>
-        {({ attention, days }) => (
+        {({ attention, days, before }) => (
           <div class="stack">
             {query.setup === 'done' && <NextSteps invitations={fragmentOf('invitations')} />}
             <Panel title={words.attention.heading}>
               <Attention attention={attention} />
             </Panel>
-            <UnboundSessions />
             <Panel title={words.plot.heading}>
-              <Plot days={days} />
+              <RangeChoice range={range} days={days} onChange={choose} />
+              <Plot days={days} before={before} />
             </Panel>
+            {/* It comes with an answer of its own, so nothing stands below it that would jump. */}
+            <UnboundSessions />
           </div>
         )}
       </Loaded>
     </Screen>
+  )
+}
+
+/** A number of days up to today, or `own` with the first and the last day, in UTC. */
+type Range = { range: string; from: string; to: string }
+const usualRange: Range = { range: '30', from: '', to: '' }
+const lengths = ['7', '30', '90']
+const dayLength = 24 * 3_600_000
+const dayName = (moment: number) => new Date(moment).toISOString().slice(0, 10)
+const oldestDay = () => dayName(Date.now() - 89 * dayLength)
+const isDay = (text: string) => /^\d{4}-\d\d-\d\d$/.test(text)
+
+/** Undefined for the days that the service chooses by itself, and as long as an own range is not chosen to its end. */
+const daysOf = ({ range, from, to }: Range) => {
+  if (range === 'own') {
+    const isPossible = isDay(from) && isDay(to) && oldestDay() <= from && from <= to && to <= dayName(Date.now())
+    return isPossible ? { from, to } : undefined
+  }
+  if (range === usualRange.range || !lengths.includes(range)) return undefined
+  return { from: dayName(Date.now() - (Number(range) - 1) * dayLength), to: dayName(Date.now()) }
+}
+
+const RangeChoice = ({ range, days, onChange }: { range: Range; days: Day[]; onChange: (range: Range) => void }) => {
+  const words = useWords('admin').plot
+  const own = { from: days[0]?.day ?? '', to: days.at(-1)?.day ?? '' }
+  const dayField = (name: 'from' | 'to') => (
+    <div class="filter-field">
+      <label for={`range-${name}`}>{words[name]}</label>
+      <input
+        id={`range-${name}`}
+        type="date"
+        min={oldestDay()}
+        max={dayName(Date.now())}
+        value={range[name]}
+        onChange={({ currentTarget }) => onChange({ ...range, [name]: currentTarget.value })}
+      />
+    </div>
+  )
+  return (
+    <div class="range">
+      <FilterSelect
+        label={words.range}
+        value={range.range}
+        onChange={(chosen) => onChange({ ...usualRange, range: chosen, ...(chosen === 'own' && own) })}
+        choices={[
+          ...lengths.map((length) => ({ value: length, label: fill(words.days, { count: length }) })),
+          { value: 'own', label: words.own },
+        ]}
+      />
+      {range.range === 'own' && dayField('from')}
+      {range.range === 'own' && dayField('to')}
+    </div>
   )
 }
 
@@ -116,26 +176,46 @@ type Series = (typeof series)[number]
 const height = 220
 const margin = { top: 12, right: 12, bottom: 26, left: 44 }
 
-/** Sign-ins, failures and new users of each day, as lines; the numbers are in a table below. */
-const Plot = ({ days }: { days: Day[] }) => {
+/** What the events of each number are. New users are found in the list of users, the newest first. */
+const kindsOf: Record<Exclude<Series, 'newUsers'>, readonly EventKind[]> = {
+  signIns: ['signed_in', 'registered'],
+  failures: ['sign_in_failed', 'second_factor_failed'],
+}
+
+const leadOf = (name: Series, first: string, last: string) =>
+  name === 'newUsers'
+    ? fragmentOf('users', undefined, { order: '-created' })
+    : fragmentOf('events', undefined, { kind: kindsOf[name].join(','), since: first, until: last })
+
+/** Sign-ins, failures and new users of each day, as lines; the numbers are in a table below. Each number leads to what it counts. */
+const Plot = ({ days, before }: Pick<AdminOverview, 'days' | 'before'>) => {
   const words = useWords('admin')
   const [pointedIndex, setPointedIndex] = useState<number>()
   const formatDate = useDateFormat()
   const formatNumber = useNumberFormat()
   const day = pointedIndex === undefined ? undefined : days[pointedIndex]
+  const [first, last] = [days[0]?.day ?? '', days.at(-1)?.day ?? '']
   return (
     <figure class="plot">
       <figcaption>
-        <span class="plot-when">{day ? formatDate(day.day, 'long') : words.plot.total}</span>
         {series.map((name) => (
-          <span key={name} class={`plot-legend ${name}`}>
-            <svg width="1.5rem" height="0.5rem" viewBox="0 0 24 8" aria-hidden="true">
-              <path d="M1 4h22" />
-            </svg>
-            {words.plot[name]} <strong>{formatNumber(day ? day[name] : sumOf(days, name))}</strong>
-          </span>
+          <a key={name} class={`plot-number ${name}`} href={leadOf(name, first, last)}>
+            <span class="plot-legend">
+              <svg width="1.5rem" height="0.5rem" viewBox="0 0 24 8" aria-hidden="true">
+                <path d="M1 4h22" />
+              </svg>
+              {words.plot[name]}
+            </span>
+            <strong>{formatNumber(sumOf(days, name))}</strong>
+            <Change now={sumOf(days, name)} before={before?.[name]} length={days.length} />
+          </a>
         ))}
       </figcaption>
+      <p class="plot-when" aria-hidden="true">
+        {day
+          ? `${formatDate(day.day, 'long')}: ${series.map((name) => `${words.plot[name]} ${formatNumber(day[name])}`).join(' · ')}`
+          : words.plot.hint}
+      </p>
       <Lines days={days} pointedIndex={pointedIndex} onPoint={setPointedIndex} />
       <details>
         <summary>{words.plot.table}</summary>
@@ -145,12 +225,22 @@ const Plot = ({ days }: { days: Day[] }) => {
   )
 }
 
-const sumOf = (days: Day[], name: Series) => days.reduce((sum, day) => sum + day[name], 0)
-
-const useNumberFormat = () => {
+/** The change against as many days before. Of nothing before there is no share. */
+const Change = ({ now, before, length }: { now: number; before: number | undefined; length: number }) => {
+  const words = useWords('admin').plot
   const { locale } = useSettings()
-  return (value: number) => new Intl.NumberFormat(locale).format(value)
+  if (before === undefined) return <span class="plot-change">{words.noneBefore}</span>
+  const share = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0, signDisplay: 'exceptZero' })
+  const change =
+    before === 0
+      ? now === 0
+        ? share.format(0)
+        : `+${new Intl.NumberFormat(locale).format(now)}`
+      : share.format((now - before) / before)
+  return <span class="plot-change">{fill(words.change, { change, count: `${length}` })}</span>
 }
+
+const sumOf = (days: Day[], name: Series) => days.reduce((sum, day) => sum + day[name], 0)
 
 /** Days of the service are those of UTC, wherever the administrator is. */
 const useDateFormat = () => {
@@ -186,6 +276,12 @@ const Lines = ({ days, pointedIndex, onPoint }: LinesProps) => {
     const nearest = Math.round(((offsetX - margin.left) / inner.width) * (days.length - 1))
     onPoint(Math.min(days.length - 1, Math.max(0, nearest)))
   }
+  /** With the keyboard, the numbers of the table lead there. */
+  const openDay = () => {
+    const day = days[pointedIndex ?? -1]?.day
+    const kinds = Object.values(kindsOf).flat().join(',')
+    if (day) location.hash = fragmentOf('events', undefined, { kind: kinds, since: day, until: day })
+  }
   const pathOf = (name: Series) => days.map((day, index) => `${index ? 'L' : 'M'}${x(index)} ${y(day[name])}`).join('')
   return (
     <div ref={container} class="plot-lines">
@@ -196,6 +292,7 @@ const Lines = ({ days, pointedIndex, onPoint }: LinesProps) => {
         aria-hidden="true"
         onPointerMove={pointAt}
         onPointerLeave={() => onPoint(undefined)}
+        onClick={openDay}
       >
         <Axes days={days} ticks={axis.ticks} width={width} x={x} y={y} />
         <path class="plot-area" d={`${pathOf('signIns')}L${x(days.length - 1)} ${y(0)}L${x(0)} ${y(0)}Z`} />
@@ -282,7 +379,7 @@ const DayTable = ({ days }: { days: Day[] }) => {
           { label: words.columns.day, cell: ({ day }: Day) => formatDate(day, 'long') },
           ...series.map((name) => ({
             label: words.plot[name],
-            cell: (day: Day) => formatNumber(day[name]),
+            cell: (day: Day) => <a href={leadOf(name, day.day, day.day)}>{formatNumber(day[name])}</a>,
             align: 'end' as const,
           })),
         ]}

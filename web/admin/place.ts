@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-export const screenNames = ['overview', 'users', 'invitations', 'groups', 'applications', 'events'] as const
+export const screenNames = ['overview', 'users', 'invitations', 'groups', 'applications', 'settings', 'events'] as const
 export type ScreenName = (typeof screenNames)[number]
 
 /** The screen that the fragment of the URL names: `#users/ID`, `#events?kind=signed_in`. */
@@ -36,33 +36,43 @@ const recordDeparture = (from: string, to: string) => {
   departures.set(from, { to, rows, scrolledTo: scrollY })
 }
 
-type ShownPlace = { fragment: string; visitCount: number; earlierDeparture?: Departure }
+type ShownPlace = { fragment: string; visitCount: number; screenCount: number; earlierDeparture?: Departure }
+
+/** Whether the list of users stays as it is: a user is shown beside it, or no longer. */
+const keepsList = (from: string, to: string) =>
+  placeOf(from).screen === 'users' &&
+  placeOf(to).screen === 'users' &&
+  (placeOf(to).id !== undefined || (placeOf(from).id !== undefined && to === listFragment('users')))
 
 /**
- * Follows the address, also after the back button. Each visit is counted, so that a link to the shown screen loads it again.
+ * Follows the address, also after the back button. Each visit is counted, so that a link to the shown screen loads it again; the list of
+ * users goes on beside one of them, so its screen is counted once.
  * `earlierDeparture`: how the screen was left, if the user now comes back from the next one.
  */
 export const usePlace = () => {
-  const [{ fragment, visitCount, earlierDeparture }, setShown] = useState<ShownPlace>({
+  const [{ fragment, visitCount, screenCount, earlierDeparture }, setShown] = useState<ShownPlace>({
     fragment: location.hash,
     visitCount: 0,
+    screenCount: 0,
   })
   useEffect(() => {
     const onChange = ({ oldURL, newURL }: HashChangeEvent) => {
       const from = new URL(oldURL).hash
       const to = new URL(newURL).hash
+      const isListKept = keepsList(from, to)
       recordDeparture(from, to)
       const lastDeparture = departures.get(to)
       setShown((shown) => ({
         fragment: to,
         visitCount: shown.visitCount + 1,
+        screenCount: shown.screenCount + (isListKept ? 0 : 1),
         ...(lastDeparture?.to === from && { earlierDeparture: lastDeparture }),
       }))
     }
     addEventListener('hashchange', onChange)
     return () => removeEventListener('hashchange', onChange)
   }, [])
-  return { place: placeOf(fragment), visitCount, earlierDeparture }
+  return { place: placeOf(fragment), visitCount, screenCount, earlierDeparture }
 }
 
 /** The fragment of the list of a screen, with the filter that the list had when it was left. */

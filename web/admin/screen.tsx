@@ -13,6 +13,7 @@ import type { WithFreshSignIn } from '../sign-in/step-up.js'
 import { fill } from '../words/format.js'
 import { useRefusalSentence } from '../words/refusals.js'
 import { type Departure, fragmentOf, type ScreenName, screenNames } from './place.js'
+import { Search } from './search.js'
 
 type Props = {
   title: string
@@ -20,16 +21,18 @@ type Props = {
   /** The link back to the list. */
   above?: ComponentChildren
   beside?: ComponentChildren
+  /** Something else is shown in front of the screen, which takes its heading back when that is gone. */
+  isBehind?: boolean
   children: ComponentChildren
 }
 
 /** One screen. If the user came by a link, the heading gets the focus, and a screen reader begins there. */
-export const Screen = ({ title, lead, above, beside, children }: Props) => (
+export const Screen = ({ title, lead, above, beside, isBehind = false, children }: Props) => (
   <>
     {above !== undefined && <p class="way-back">{above}</p>}
     <div class="page-title">
       <div>
-        <Heading text={title} focused={useAdmin().hasNavigated} />
+        <Heading key={`${isBehind}`} text={title} focused={useAdmin().hasNavigated && !isBehind} />
         {lead !== undefined && <p class="panel-lead">{lead}</p>}
       </div>
       {beside}
@@ -68,25 +71,21 @@ export const Loaded = <Value,>({ value, refusal, reload, children }: LoadedProps
   return <>{value === undefined ? <Loading text={loading} /> : children(value)}</>
 }
 
-/** The links to all screens, and who is signed in. */
+/** Scrolls the line of screens, and nothing else. */
+const bringIntoView = (link: HTMLAnchorElement | null) => {
+  const line = link?.closest('nav')
+  if (link && line) line.scrollLeft = link.offsetLeft - (line.clientWidth - link.offsetWidth) / 2
+}
+
+/** The search over everything, who is signed in, and below them the links to all screens in one line, which scrolls where it is narrow. */
 export const Frame = ({ screen }: { screen: ScreenName }) => {
   const words = useWords('admin')
   const { self, mayManage } = useAdmin()
   return (
     <div class="frame">
-      <nav aria-label={words.screens}>
-        <ul>
-          {screenNames.map((name) => (
-            <li key={name}>
-              <a href={fragmentOf(name)} aria-current={name === screen ? 'page' : undefined}>
-                {words[name]}
-              </a>
-            </li>
-          ))}
-        </ul>
-      </nav>
       <div class="frame-self">
-        <span>
+        <Search />
+        <span class="frame-name">
           {fill(words.signedInAs, { username: self.username })}{' '}
           {!mayManage && (
             <span class="badge" title={words.supportLead}>
@@ -97,6 +96,21 @@ export const Frame = ({ screen }: { screen: ScreenName }) => {
         <a href="/api/auth/account-page">{words.toAccount}</a>
         <SignOutButton />
       </div>
+      <nav aria-label={words.screens}>
+        <ul>
+          {screenNames.map((name) => (
+            <li key={name}>
+              <a
+                ref={name === screen ? bringIntoView : undefined}
+                href={fragmentOf(name)}
+                aria-current={name === screen ? 'page' : undefined}
+              >
+                {words[name]}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
     </div>
   )
 }
@@ -175,20 +189,30 @@ export const useRead = <Value,>(ask: () => Promise<Answer<Value>>, key = '') => 
   return read
 }
 
-type PageOf<Item> = { items: Item[]; next: string | null }
+type PageOf<Item> = {
+  items: Item[]
+  next: string | null
+  /** How many there are in all, if the first page says it. */
+  count?: number | undefined
+}
 
 /** Loads the first page, and further ones until there are at least `minItems` items. */
-const loadPages = async <Item,>(ask: (after?: string) => Promise<Answer<PageOf<Item>>>, minItems: number) => {
+const loadPages = async <Item,>(
+  ask: (after?: string) => Promise<Answer<PageOf<Item>>>,
+  key: string,
+  minItems: number,
+) => {
   const first = await ask()
   if (first.refused) return first
   let { items, next } = first.value
+  const { count } = first.value
   while (next !== null && items.length < minItems) {
     const answer = await ask(next)
     if (answer.refused) return answer
     items = [...items, ...answer.value.items]
     next = answer.value.next
   }
-  return { value: { items, next } }
+  return { value: { key, items, next, count } }
 }
 
 /** Loads a long list page by page. */
@@ -196,9 +220,12 @@ export const usePages = <Item,>(ask: (after?: string) => Promise<Answer<PageOf<I
   const { leaveIfEnded, showError, earlierDeparture } = useAdmin()
   const sentenceOf = useRefusalSentence()
   const firstKey = useRef(key)
-  // As many items as the screen had before: among them is the one whose page the user comes back from.
-  const minItems = key === firstKey.current ? (earlierDeparture?.rows ?? 0) : 0
-  const { value, setValue, ...read } = useRead(() => loadPages(ask, minItems), key)
+  // As many items as are shown, or as the screen had before: among them is the one whose page the user comes back from.
+  const minItems = (): number => {
+    if (value?.key === key) return value.items.length
+    return key === firstKey.current ? (earlierDeparture?.rows ?? 0) : 0
+  }
+  const { value, setValue, ...read } = useRead(() => loadPages(ask, key, minItems()), key)
   const loadMore = async () => {
     if (!value?.next) return
     const answer = await ask(value.next)
@@ -208,9 +235,8 @@ export const usePages = <Item,>(ask: (after?: string) => Promise<Answer<PageOf<I
     }
     const { items, next } = answer.value
     // If the user has begun another search meanwhile, these items do not belong to it.
-    setValue((shown) => (shown === value ? { items: [...value.items, ...items], next } : shown))
+    setValue((shown) => (shown === value ? { ...value, items: [...value.items, ...items], next } : shown))
   }
-  const addNewer = (items: Item[]) =>
-    setValue((shown) => shown && { items: [...items, ...shown.items], next: shown.next })
-  return { ...read, items: value?.items, next: value?.next ?? null, loadMore, addNewer }
+  const addNewer = (items: Item[]) => setValue((shown) => shown && { ...shown, items: [...items, ...shown.items] })
+  return { ...read, items: value?.items, next: value?.next ?? null, count: value?.count, loadMore, addNewer }
 }

@@ -13,12 +13,17 @@ import { dateWithZone } from '../words/dates.js'
 import { fill } from '../words/format.js'
 import { calls } from './calls.js'
 import { ChangeDialog, ReasonField } from './change-dialog.js'
-import { fragmentOf } from './place.js'
+import { listFragment } from './place.js'
 import { useAdmin, useRead } from './screen.js'
 import { RowList } from './table.js'
 import { Facts, putBackUntil } from './user-facts.js'
 
-export type UserProps = { user: AdminUserDetails; reload: () => Promise<void> }
+export type UserProps = {
+  user: AdminUserDetails
+  reload: () => Promise<void>
+  /** Loads the list again, which goes on without the user. */
+  onDeleted: () => Promise<void>
+}
 type ActionProps = UserProps & { onClose: () => void }
 
 /** The reason why the administrator may not change this user; undefined if they may. */
@@ -87,7 +92,7 @@ export const ActionDialog = ({ action, user, reload, onClose }: ActionProps & { 
   )
 }
 
-const DeleteDialog = ({ user, onClose }: Omit<ActionProps, 'reload'>) => {
+const DeleteDialog = ({ user, onDeleted, onClose }: Omit<ActionProps, 'reload'>) => {
   const words = useWords('admin')
   const values = { username: user.username }
   return (
@@ -106,8 +111,8 @@ const DeleteDialog = ({ user, onClose }: Omit<ActionProps, 'reload'>) => {
       call={({ username = '' }) => calls.deleteUser(user.id, { username: username.trim() })}
       successMessage={() => fill(words.changes.delete.done, values)}
       onDone={() => {
-        location.hash = fragmentOf('users')
-        return undefined
+        location.hash = listFragment('users')
+        return onDeleted()
       }}
       onClose={onClose}
     >
@@ -148,7 +153,7 @@ export const UserChanges = (props: UserProps) => {
           </li>
         ))}
       </ul>
-      {openDialog === 'delete' && <DeleteDialog user={user} onClose={close} />}
+      {openDialog === 'delete' && <DeleteDialog user={user} onDeleted={props.onDeleted} onClose={close} />}
       {openDialog !== undefined && openDialog !== 'delete' && (
         <ActionDialog {...props} action={openDialog} onClose={close} />
       )}

@@ -25,41 +25,55 @@ import {
 import { AccountFacts, FactorFacts } from './user-facts.js'
 import { TokensOf } from './user-tokens.js'
 
-export const UserScreen = ({ id }: { id: string }) => {
+/** One user, beside the list where there is room, and else in its place. Escape leads back to the list. */
+export const UserDrawer = ({ id, onChanged }: { id: string; onChanged: () => Promise<void> }) => {
   const words = useWords('admin')
-  const read = useRead(() => calls.user(id))
-  const { value: user, reload } = read
-  const back = <a href={listFragment('users')}>{words.back}</a>
+  const { reload: reloadUser, ...read } = useRead(() => calls.user(id))
+  const { value: user } = read
+  const reload = async () => {
+    await Promise.all([reloadUser(), onChanged()])
+  }
+  const closeOnEscape = ({ key, target }: KeyboardEvent) => {
+    const isInDialog = target instanceof Element && target.closest('dialog') !== null
+    if (key === 'Escape' && !isInDialog) location.hash = listFragment('users')
+  }
   return (
-    <Screen
-      title={user?.username ?? words.columns.user}
-      beside={user && <StateBadge {...user} />}
-      above={back}
-      {...(user && { lead: user.name === null ? user.email : `${user.name} · ${user.email}` })}
-    >
-      <Loaded {...read}>
-        {(shown) => (
-          <div class="stack">
-            <div class="panels">
-              <div>
-                <UserWhy user={shown} reload={reload} />
-                <UserChanges user={shown} reload={reload} />
-                <SessionsOf user={shown} />
-              </div>
-              <div>
-                <AccountFacts user={shown} />
-                {shown.fieldDefinitions.length > 0 && <UserFields user={shown} reload={reload} />}
-                <FactorFacts user={shown} />
-                <UserGroups user={shown} reload={reload} />
-                <ApplicationsOf user={shown} />
-                <TokensOf user={shown} reload={reload} />
-              </div>
-            </div>
-            <EventsOf user={shown} />
-          </div>
-        )}
-      </Loaded>
-    </Screen>
+    <section class="drawer" aria-label={words.columns.user} onKeyDown={closeOnEscape}>
+      <Screen
+        title={user?.username ?? words.columns.user}
+        beside={user && <StateBadge {...user} />}
+        above={<a href={listFragment('users')}>{words.back}</a>}
+        {...(user && { lead: user.name === null ? user.email : `${user.name} · ${user.email}` })}
+      >
+        <Loaded {...read} reload={reloadUser}>
+          {(shown) => <UserPanels user={shown} reload={reload} onDeleted={onChanged} />}
+        </Loaded>
+      </Screen>
+    </section>
+  )
+}
+
+const UserPanels = (props: UserProps) => {
+  const { user } = props
+  return (
+    <div class="stack">
+      <UserWhy {...props} />
+      <UserChanges {...props} />
+      <div class="panels">
+        <div>
+          <AccountFacts user={user} />
+          {user.fieldDefinitions.length > 0 && <UserFields {...props} />}
+          <UserGroups {...props} />
+        </div>
+        <div>
+          <FactorFacts user={user} />
+          <SessionsOf user={user} />
+          <ApplicationsOf user={user} />
+          <TokensOf {...props} />
+        </div>
+      </div>
+      <EventsOf user={user} />
+    </div>
   )
 }
 

@@ -34,6 +34,13 @@ export const AlertIcon = ({ size = 20 }: { size?: number }) => (
   </Icon>
 )
 
+export const SearchIcon = () => (
+  <Icon size={16}>
+    <circle cx="8.500" cy="8.500" r="5.500" />
+    <path d="M12.700 12.700l4.300 4.300" />
+  </Icon>
+)
+
 export const DoorIcon = () => (
   <Icon>
     <path d="M8.500 3.500h6.500v13h-6.500M3.500 10h7M8 7.500l2.500 2.500-2.500 2.500" />

@@ -1,15 +1,17 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
 import type { AdminSelf } from '#contract/admin/admin-bodies.js'
-import { ApplicationScreen, ApplicationsScreen } from '../admin/applications.js'
+import { ApplicationScreen, ApplicationsScreen, newApplicationId } from '../admin/applications.js'
 import { calls } from '../admin/calls.js'
+import { EventScreen } from '../admin/configuration-event.js'
 import { EventsScreen } from '../admin/events.js'
 import { GroupsScreen } from '../admin/groups.js'
 import { InvitationsScreen } from '../admin/invitations.js'
+import { NewApplicationScreen } from '../admin/new-application.js'
 import { OverviewScreen } from '../admin/overview.js'
 import { type Place, type ScreenName, usePlace } from '../admin/place.js'
 import { AccessLost, type Admin, AdminContext, Frame, NothingHere } from '../admin/screen.js'
-import { UserScreen } from '../admin/user.js'
+import { SettingsScreen } from '../admin/settings.js'
 import { UsersScreen } from '../admin/users.js'
 import { mount } from '../browser/mount.js'
 import { withReturnTo } from '../browser/navigation.js'
@@ -71,7 +73,7 @@ const useCloseForOtherId = (id: string | undefined, close: () => void) => {
 
 const AdminPage = () => {
   const { self, ending, loadRefusal, loadSelf, leaveIfEnded } = useSelf()
-  const { place, visitCount, earlierDeparture } = usePlace()
+  const { place, visitCount, screenCount, earlierDeparture } = usePlace()
   const { message, setMessage, close } = useToast(undefined)
   useCloseForOtherId(place.id, close)
   const { stepUp, withFreshSignIn } = useStepUp()
@@ -96,7 +98,7 @@ const AdminPage = () => {
   return (
     <AdminContext.Provider value={admin}>
       <Frame screen={place.screen} />
-      <CurrentScreen key={visitCount} {...place} />
+      <CurrentScreen key={screenCount} {...place} />
       {stepUp && <StepUpDialog {...stepUp} username={self.username} onSignedOut={() => leave('session_ended')} />}
       <Toast message={message} onClose={close} />
     </AdminContext.Provider>
@@ -105,11 +107,15 @@ const AdminPage = () => {
 
 const screens: Record<ScreenName, (place: Place) => preact.JSX.Element> = {
   overview: OverviewScreen,
-  users: (place) => (place.id === undefined ? <UsersScreen {...place} /> : <UserScreen id={place.id} />),
+  users: UsersScreen,
   invitations: InvitationsScreen,
   groups: GroupsScreen,
-  applications: ({ id }) => (id === undefined ? <ApplicationsScreen /> : <ApplicationScreen id={id} />),
-  events: EventsScreen,
+  applications: ({ id }) => {
+    if (id === undefined) return <ApplicationsScreen />
+    return id === newApplicationId ? <NewApplicationScreen /> : <ApplicationScreen id={id} />
+  },
+  settings: SettingsScreen,
+  events: (place) => (place.id === undefined ? <EventsScreen {...place} /> : <EventScreen id={place.id} />),
 }
 
 const CurrentScreen = (place: Place) => {

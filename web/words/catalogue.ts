@@ -70,6 +70,7 @@ export const sections = {
   ],
   admin: [
     'admin',
+    'configuration',
     'next-steps',
     'dashboard',
     'profile-fields',

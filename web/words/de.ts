@@ -1,5 +1,6 @@
 import { de as refusalWords } from '#client/words/de.js'
 import { admin } from './admin/de.js'
+import { configuration } from './configuration/de.js'
 import type { Words } from './en.js'
 
 export const de: Words = {
@@ -1040,4 +1041,5 @@ export const de: Words = {
     cancelled: 'Die Änderung wurde abgebrochen. Ihre E-Mail-Adresse bleibt, wie sie ist.',
   },
   admin,
+  configuration,
 }

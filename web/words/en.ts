@@ -8,6 +8,7 @@ import { type FeedbackId, feedbackSentences } from '#contract/password-rules.js'
 import type { FieldFaultId } from '#contract/profile-fields.js'
 import type { ToDo } from '../dashboard/to-do.js'
 import { admin } from './admin/en.js'
+import { configuration } from './configuration/en.js'
 
 /** The first language of the catalogue, and the shape of all others: a missing text does not compile. */
 export const en = {
@@ -972,6 +973,7 @@ export const en = {
     cancelled: 'The change was cancelled. Your email address stays as it is.',
   },
   admin,
+  configuration,
 }
 
 export type Words = typeof en

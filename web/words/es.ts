@@ -1,5 +1,6 @@
 import { es as refusalWords } from '#client/words/es.js'
 import { admin } from './admin/es.js'
+import { configuration } from './configuration/es.js'
 import type { Words } from './en.js'
 
 export const es: Words = {
@@ -1010,4 +1011,5 @@ export const es: Words = {
     cancelled: 'El cambio se canceló. Tu dirección de correo sigue igual.',
   },
   admin,
+  configuration,
 }

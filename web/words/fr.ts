@@ -1,5 +1,6 @@
 import { fr as refusalWords } from '#client/words/fr.js'
 import { admin } from './admin/fr.js'
+import { configuration } from './configuration/fr.js'
 import type { Words } from './en.js'
 
 export const fr: Words = {
@@ -1024,4 +1025,5 @@ export const fr: Words = {
     cancelled: 'La modification est annulée. Votre adresse e-mail reste la même.',
   },
   admin,
+  configuration,
 }

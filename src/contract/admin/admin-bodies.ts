@@ -12,6 +12,7 @@ import { countingFactors } from '../second-factors.js'
 import { longestReason } from './admin-api.js'
 
 export * from './admin-api.js'
+export * from './overview-bodies.js'
 
 const Group = Type.String({ pattern: groupPattern })
 
@@ -56,6 +57,10 @@ export const AdminUser = Type.Object(
 )
 export type AdminUser = Static<typeof AdminUser>
 
+const userOrders = ['username', '-username', 'created', '-created'] as const
+/** With a minus sign the last come first. */
+export type UserOrder = (typeof userOrders)[number]
+
 /** `POST /users/search`, or `GET /users` with these as parameters */
 export const AdminUserQuery = Type.Object({
   search: Type.Optional(
@@ -67,6 +72,11 @@ export const AdminUserQuery = Type.Object({
   group: Type.Optional(Group),
   state: Type.Optional(OneOf(['active', 'disabled'])),
   factor: Type.Optional(OneOf(['none'], { description: 'Only users without a second factor' })),
+  order: Type.Optional(
+    OneOf<UserOrder>(userOrders, {
+      description: 'Without it by username. Not together with `search`, whose result has the best matches first',
+    }),
+  ),
   after: Type.Optional(Type.String({ maxLength: 1000, description: '`next` of the page before' })),
 })
 export const AdminUsers = Type.Object(
@@ -76,6 +86,11 @@ export const AdminUsers = Type.Object(
       Type.String({
         description:
           'Null on the last page. With `state=active` or `factor=none` a page may have few users, or none, and others follow.',
+      }),
+    ),
+    count: Nullable(
+      Type.Integer({
+        description: 'How many users are found in all. Null on further pages, and for more than 10,000',
       }),
     ),
     withoutAccount: Nullable(
@@ -517,6 +532,7 @@ export const AdminEventQuery = Type.Object({
   kind: Type.Optional(Type.String({ maxLength: 2000, description: 'One or more, with commas between them' })),
   ip: Type.Optional(Type.String({ maxLength: 64, description: 'An address, a network, or `command line`' })),
   since: Type.Optional(Moment),
+  until: Type.Optional(Moment),
   after: Type.Optional(Type.String({ maxLength: 100, description: '`next` of the page before' })),
 })
 export const AdminEvents = Type.Object(
@@ -527,54 +543,3 @@ export const AdminEvents = Type.Object(
   { title: 'AdminEvents' },
 )
 export type AdminEvents = Static<typeof AdminEvents>
-
-// ── Overview
-
-/** Things that an operator should look at. */
-const attentionCodes = [
-  'mails_failing',
-  'mails_refused',
-  'mails_given_up',
-  'webhooks_stopped',
-  'webhooks_given_up',
-  'webhooks_waiting',
-  'logout_notices_given_up',
-  'logout_notices_waiting',
-  'signing_key_unreadable',
-  'signing_key_due',
-  'application_key_unreadable',
-  'application_key_due',
-  'ceiling_reached',
-  'clock_off',
-  'disk_nearly_full',
-  'configuration_refused',
-  'configuration_released',
-  'application_without_secret',
-] as const
-export type AttentionCode = (typeof attentionCodes)[number]
-
-/** `GET /overview` */
-export const AdminOverview = Type.Object(
-  {
-    attention: Type.Array(
-      Type.Object({
-        code: OneOf<AttentionCode>(attentionCodes),
-        message: Type.String({ description: 'A sentence in English' }),
-        count: Nullable(Type.Integer()),
-        since: Nullable(Moment),
-        detail: Nullable(Type.String({ description: 'What the other side answered last, if that is known' })),
-      }),
-    ),
-    days: Type.Array(
-      Type.Object({
-        day: Type.String({ format: 'date', description: 'In UTC' }),
-        signIns: Type.Integer(),
-        failures: Type.Integer(),
-        newUsers: Type.Integer(),
-      }),
-      { description: 'The last 30 days, oldest first; the last one is today' },
-    ),
-  },
-  { title: 'AdminOverview' },
-)
-export type AdminOverview = Static<typeof AdminOverview>

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { AdminEvent } from '#contract/admin/admin-bodies.js'
-import { asCsv, asJsonLines } from './event-export.js'
+import { asCsv, asJsonLines } from './files.js'
 
 const event: AdminEvent = {
   id: '1',

@@ -1,0 +1,164 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { minutes } from '../../src/lib/durations.js'
+import { phone } from '../support/admin-looks.js'
+import { signedUpInGroup } from '../support/administrators.js'
+import { faultsOf } from '../support/axe.js'
+import { fillIn, keepPicture, openChromium, press, visit } from '../support/chromium.js'
+import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+
+const wide = { width: 1280, height: 800 }
+
+let latchkey: Latchkey
+let browser: Browser
+let grace: Awaited<ReturnType<typeof signedUpInGroup>>
+let visitor: Awaited<ReturnType<typeof visit>>
+let page: Page
+
+beforeAll(async () => {
+  const settings = { ADMIN_GROUP: 'admins', MAIL_SIGN_IN: 'on' }
+  ;[latchkey, browser] = await Promise.all([startLatchkey({ settings }), openChromium()])
+  grace = await signedUpInGroup(latchkey, 'grace', 'admins')
+  visitor = await visit(browser, latchkey, { viewport: wide })
+  page = visitor.page
+  const attributes = { url: latchkey.url, httpOnly: true, sameSite: 'Strict' as const }
+  await visitor.context.addCookies([...grace.tab.jar].map(([name, value]) => ({ name, value, ...attributes })))
+  await page.goto('/api/auth/admin#applications')
+})
+afterAll(async () => {
+  await visitor?.context.close()
+  await latchkey?.stop()
+})
+
+const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor()
+
+/** In both schemes and both widths, for an eye, and for axe. */
+const looksRight = async (name: string) => {
+  for (const viewport of [phone, wide]) {
+    await page.setViewportSize(viewport)
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme })
+      await keepPicture(page, `admin-${name}-${viewport.width}-${colorScheme}`)
+    }
+    const overflow = () => document.documentElement.scrollWidth - document.documentElement.clientWidth
+    expect(await page.evaluate(overflow), name).toBeLessThanOrEqual(0)
+  }
+  expect(await faultsOf(page), name).toEqual([])
+}
+
+it('adds an application in three steps, with its secret and the lines to paste', async () => {
+  await page.getByText('There is no application yet.').waitFor()
+  await looksRight('applications-empty')
+  await page.getByRole('link', { name: 'Add an application…' }).click()
+  await heading('What is it?')
+  await fillIn(page, { Name: 'Grafana' })
+  await page.getByLabel('Kind of program').selectOption('Grafana')
+  await looksRight('add-1')
+  await press(page, 'Next')
+  await heading('Where is it?')
+  await page.getByLabel('Start page').fill('grafana.example.com')
+  await press(page, 'Next')
+  await heading('Who may use it?')
+  await latchkey.advance(6 * minutes)
+  await press(page, 'Add it')
+  // A proof of six minutes ago is too old for this.
+  await page.getByRole('dialog').getByLabel('Code from the app').fill(grace.authenticator.code())
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.getByText('This address cannot be used: grafana.example.com').waitFor()
+  await press(page, 'Back')
+  await page.getByLabel('Start page').fill('https://grafana.example.com')
+  await press(page, 'Next')
+  await press(page, 'Add it')
+  await page.getByText('The secret is shown only now.').waitFor()
+  await page.getByText('[auth.generic_oauth]').first().waitFor()
+  await page.getByRole('link', { name: 'Open Grafana' }).waitFor()
+  await looksRight('add-done')
+  await page.getByRole('link', { name: 'To its settings' }).click()
+  await page.getByText('https://grafana.example.com/login/generic_oauth').waitFor()
+  await looksRight('application')
+})
+
+it('shows what somebody else has changed in the meantime, and leaves the decision', async () => {
+  await page.getByRole('button', { name: 'Change…', exact: true }).click()
+  const dialog = page.getByRole('dialog', { name: 'Change Grafana' })
+  await dialog.getByLabel('Addresses after sign-out').fill('https://grafana.example.com/bye')
+  await looksRight('change')
+  const [application] = await latchkey.app.rooms.applications.list()
+  const operator = { ip: 'command line', userAgent: 'test' }
+  await latchkey.app.rooms.applicationChanges.change(
+    application?.id ?? '',
+    { home: 'https://other.example.com/' },
+    operator,
+  )
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByText('Start page: https://other.example.com/').waitFor()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Grafana is saved.').waitFor()
+  await page.getByText('https://grafana.example.com/bye').waitFor()
+})
+
+it('adds and removes secrets, and shows a new one once', async () => {
+  await page.getByRole('button', { name: 'Add a secret…' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Add a secret' }).click()
+  const shown = page.getByRole('dialog', { name: 'The secret is added.' })
+  expect(await shown.locator('code').innerText()).toMatch(/^[\w-]{32,}$/)
+  await shown.getByRole('button', { name: 'Done' }).click()
+  await expect.poll(() => page.getByRole('button', { name: /^Remove the secret/ }).count()).toBe(2)
+  await page
+    .getByRole('button', { name: /^Remove the secret/ })
+    .first()
+    .click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+  // The only one cannot be removed.
+  await expect.poll(() => page.getByRole('button', { name: /^Remove the secret/ }).count()).toBe(0)
+})
+
+it('says who has set a setting, and changes only what nobody else sets', async () => {
+  await page.goto('/api/auth/admin#settings')
+  await heading('Settings')
+  await page.getByText('Set by MAIL_SIGN_IN in the environment, and changed there.').waitFor()
+  expect(await page.getByRole('button', { name: /Change: Sign-in with a mailed code/ }).count()).toBe(0)
+  await page.getByRole('button', { name: 'Change: Who can create an account' }).click()
+  await page.getByRole('dialog').getByLabel('Who can create an account').selectOption('Only who is invited')
+  await press(page, 'Save')
+  await page.getByText('Who can create an account is saved.').waitFor()
+  await page.getByText(/Set by grace/).waitFor()
+  await looksRight('settings')
+  await page.getByRole('button', { name: 'Back to the default: Who can create an account' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Back to the default' }).click()
+  await expect.poll(() => page.getByText(/Set by grace/).count()).toBe(0)
+})
+
+it('shows what a change was, and changes it back', async () => {
+  await page.goto('/api/auth/admin#events?kind=application_changed')
+  await page.getByRole('button', { name: 'Application changed' }).last().click()
+  await page.getByRole('link', { name: 'Show what was changed' }).click()
+  const table = page.getByRole('table', { name: 'What was changed' })
+  await table.getByText('https://other.example.com/').waitFor()
+  await looksRight('changed')
+  // The last change of the setting was that back to its default.
+  await page.goto('/api/auth/admin#events?kind=setting_changed')
+  await page.getByRole('button', { name: 'Setting changed' }).first().click()
+  await page.getByRole('link', { name: 'Show what was changed' }).click()
+  await page.getByRole('button', { name: 'Change it back…' }).click()
+  await page.getByLabel('Reason').fill('By mistake')
+  await page.getByRole('dialog').getByRole('button', { name: 'Change it back' }).click()
+  await page.getByText(/is as it was before\./).waitFor()
+  await page.goto('/api/auth/admin#settings')
+  await page.getByText('Only who is invited').waitFor()
+})
+
+it('deletes an application whose name is typed', async () => {
+  await page.goto('/api/auth/admin#applications')
+  await page.getByRole('link', { name: 'Grafana' }).click()
+  await page.getByRole('button', { name: 'Delete…' }).click()
+  const typed = page.getByLabel('To confirm, type its name: Grafana')
+  await typed.fill('Wiki')
+  await press(page, 'Delete')
+  await page.getByText('This is another name. Nothing was deleted.').waitFor()
+  await looksRight('delete')
+  await typed.fill('Grafana')
+  await press(page, 'Delete')
+  await page.getByText('There is no application yet.').waitFor()
+})
