@@ -233,7 +233,8 @@ it('keeps tables and the place in them on a phone', async () => {
   await heading(page, name)
   await enter(page, 'Back to the list', 'Shift+Tab')
   await isFocused(page, name)
-  expect(await page.evaluate(() => scrollY)).toBe(height)
+  // Less than half a row away.
+  expect(Math.abs((await page.evaluate(() => scrollY)) - height)).toBeLessThan(20)
   await page.setViewportSize(desk)
   await show(page, '#users/00000000-0000-4000-8000-000000000000')
   await page.getByText('This does not exist any more.').waitFor()

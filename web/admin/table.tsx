@@ -105,7 +105,7 @@ export const useFocusOnReturn = () => {
     const link = links.find((each) => each.getAttribute('href') === earlierDeparture?.to)
     if (!earlierDeparture || !link || !isFocusAtStart()) return
     scrollTo(0, earlierDeparture.scrolledTo)
-    link.focus()
+    link.focus({ preventScroll: true })
   }, [earlierDeparture])
   return table
 }
