@@ -13,11 +13,11 @@ const home = fileURLToPath(new URL('../../..', import.meta.url))
  * refuses a database that has another text of one of them. `test/repository/migrations.test.ts` compares them.
  */
 export const previousRelease = {
-  commit: 'e5c7f106e560da86149f6bbdc24a3b7bb6b35ad2',
+  commit: 'b42e9a562a5541e564bfbf350e89e339d77ac2de',
   /** The SHA-256 of each, so that they can be compared without the history of the repository. */
   migrations: {
-    '0001-schema.sql': 'f8ac85c158000d6fcb76ecdf9ca4d0d003725f2db0510a1f5d06187b217d3cf8',
-    '0002-triggers.sql': '02912506c1d2e3a109dd051762fc283681021eab23f8fbfe0645cf4e61b2c4d4',
+    '0001-schema.sql': 'b6c57e68d72c4cf46f7d0f8661dc4b163e27441abe6c5652ac4c28890972f369',
+    '0002-triggers.sql': '7e665851de658fa47db70ee431ec650259877a53c4c94bd0cdd2f733bdc7c1c8',
     '0003-event-months.sql': '56344f7d20e6750e659f27415550cc47dd83a35e52b1048ea27edf1e39c917ba',
   },
 }
