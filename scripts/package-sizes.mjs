@@ -17,7 +17,7 @@ const budgets = {
     fetch: 5_550,
     bearer: 3_700,
     ssr: 11_400,
-    next: 13_400,
+    next: 12_500,
     openid: 7_800,
     resource: 6_600,
   },

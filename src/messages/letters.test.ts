@@ -34,8 +34,10 @@ const write = <Kind extends MailKind>(kind: Kind, language: Language, given = va
 /** Other values, with which the mail says something else. */
 const variantsOf = <Kind extends MailKind>(kind: Kind): MailValues[Kind][] => {
   const given = values[kind]
-  const others = [{ code: undefined }, { hasPassword: false }, { byOperator: true }, { invitedBy: undefined }]
-  return others
+  const others = [{ hasPassword: false }, { byOperator: true }, { invitedBy: undefined }]
+  // The other mails with a code are about it.
+  const withoutCode = kind === 'verify-email' ? [{ code: undefined }] : []
+  return [...others, ...withoutCode]
     .filter((other) => Object.keys(other).every((name) => name in given))
     .map((other) => ({ ...given, ...other }))
 }

@@ -6,6 +6,7 @@ import { catalogue } from '../../web/words/catalogue.js'
 import { idOf, signedUpInGroup } from '../support/administrators.js'
 import { openChromium, visit, visitAs } from '../support/chromium.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
+import { inLongRun } from '../support/long-run.js'
 
 let latchkey: Latchkey
 let browser: Browser
@@ -22,7 +23,7 @@ const bindSessionsOf = async (name: string) =>
     [await idOf(latchkey, name)],
   )
 
-it.each(languages)(
+it.each(inLongRun(languages, ['en', 'fr']))(
   'a browser that has lost the key of its session ends on the sign-in page, which says why (%s)',
   async (language) => {
     const name = `loser-${language}`

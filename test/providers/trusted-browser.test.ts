@@ -35,6 +35,7 @@ it('a trusted browser is asked for no code when a provider sends it back, and is
   await tab.see('Enter your code')
   await tab.evaluate(tick, 'trustDevice')
   await tab.fill('code', app.code())
+  await tab.press('Continue')
   await tab.see('Hello, Ada Example')
   const notices = await noticesOfNewDevices()
   await tab.press('Sign out')

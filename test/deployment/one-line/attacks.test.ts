@@ -95,6 +95,8 @@ describe.each(proxies)('an application behind %s and its one line', (name, start
     const place = { port, hosts: [wiki, family], latchkey: latchkey.config.port, application: application.port }
     proxy = await start(place)
     await until('the applications are known', async () => (await asUser('/')).status === 200)
+    const { protectedApplications } = latchkey.app.rooms
+    await until('both', async () => protectedApplications.find(`http://${family}:${port}`) !== undefined)
   })
   afterAll(() => proxy?.stop())
 
