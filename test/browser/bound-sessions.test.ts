@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { languages } from '#contract/languages.js'
+import { type Language, languages } from '#contract/languages.js'
 import { minutes } from '../../src/lib/durations.js'
 import { catalogue } from '../../web/words/catalogue.js'
 import { idOf, signedUpInGroup } from '../support/administrators.js'
@@ -23,7 +23,7 @@ const bindSessionsOf = async (name: string) =>
     [await idOf(latchkey, name)],
   )
 
-it.each(inLongRun(languages, ['en', 'fr']))(
+it.each(inLongRun<readonly Language[]>(languages, ['en', 'fr']))(
   'a browser that has lost the key of its session ends on the sign-in page, which says why (%s)',
   async (language) => {
     const name = `loser-${language}`
