@@ -423,7 +423,9 @@ create table resources (
   access text not null check (access in ('everyone', 'groups')),
   groups text[] not null default '{}',
   algorithm text not null check (algorithm in ('RS256', 'ES256')),
-  created_at timestamptz not null
+  created_at timestamptz not null,
+  -- The configuration file that owns it.
+  set_by_file text
 );
 create unique index resources_name on resources (lower(name));
 

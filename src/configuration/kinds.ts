@@ -5,11 +5,19 @@ import {
 } from '../applications/application-changes.js'
 import { newApplicationFrom, shapeFault, shapeOf } from '../applications/application-shape.js'
 import type { Application } from '../applications/applications.js'
-import type { ApplicationShape, KindName, LiveSettingName } from '../contract/configuration.js'
-import { isRefused } from '../contract/outcome.js'
+import type { ApplicationShape, KindName, LiveSettingName, ResourceShape } from '../contract/configuration.js'
+import { isRefused, type Refused } from '../contract/outcome.js'
 import type { Groups } from '../groups/groups.js'
 import type { RequestOrigin } from '../http/request-origin.js'
 import { fingerprint } from '../lib/random.js'
+import {
+  type Resource,
+  type ResourceRefusal,
+  resourceFrom,
+  resourceRefusalSentence,
+  resourceShapeOf,
+} from '../openid/resources/resource.js'
+import type { ResourceChanges } from '../openid/resources/resources.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { DescribedSetting } from '../settings/live-settings.js'
 import type { Wanted } from './read-configuration.js'
@@ -51,7 +59,12 @@ export type Kind<Handle = unknown> = {
   release(applying: Applying, name: string, current: Current<Handle>): Promise<void>
 }
 
-type Needed = { groups: Groups; applicationChanges: ApplicationChanges; settingChanges: SettingChanges }
+type Needed = {
+  groups: Groups
+  applicationChanges: ApplicationChanges
+  resourceChanges: ResourceChanges
+  settingChanges: SettingChanges
+}
 
 const groupsKind = ({ groups }: Needed): Kind<undefined> => ({
   read: async (sql) => {
@@ -154,6 +167,44 @@ const applicationsKind = ({ applicationChanges: { forFiles } }: Needed): Kind<Ap
   }
 }
 
+const resourceSentence = (refusal: ResourceRefusal | Refused<'resource_taken'> | NoGroup) => {
+  if (refusal.refused === 'resource_taken') return 'another resource has this address or this name'
+  return refusal.refused === 'no_group' ? `there is no group ${refusal.group}` : resourceRefusalSentence(refusal)
+}
+type NoGroup = Refused<'no_group'> & { group: string }
+
+const resourcesKind = ({ resourceChanges: { forFiles } }: Needed): Kind<Resource> => ({
+  read: async (sql) =>
+    new Map(
+      (await forFiles.lockAll(sql)).map((resource) => [
+        resource.name,
+        { shape: resourceShapeOf(resource), file: resource.setByFile ?? undefined, handle: resource },
+      ]),
+    ),
+  shapeOf: (name, { shape }) => {
+    const wanted = resourceFrom(name, shape as ResourceShape)
+    return resourceShapeOf({ ...wanted, id: '', createdAt: new Date(0), setByFile: null })
+  },
+  add: async ({ sql, origin, file }, name, { shape }) => {
+    const added = await forFiles.add(sql, resourceFrom(name, shape as ResourceShape), origin, file)
+    return isRefused(added) ? { fault: resourceSentence(added) } : { secret: undefined }
+  },
+  change: async ({ sql, origin, file }, name, { shape }, { handle }) => {
+    const { address, ...change } = resourceFrom(name, shape as ResourceShape)
+    if (address !== handle.address)
+      return { fault: `its address is ${handle.address}, and cannot change: give the resource another name` }
+    const changed = await forFiles.change(sql, handle, { ...change, setByFile: file }, origin)
+    return isRefused(changed) ? { fault: resourceSentence(changed) } : undefined
+  },
+  remove: async ({ sql, origin }, _, { handle }) => {
+    await forFiles.delete(sql, handle, origin)
+    return 'removed'
+  },
+  release: async ({ sql, origin }, _, { handle }) => {
+    await forFiles.change(sql, handle, { setByFile: null }, origin)
+  },
+})
+
 const settingsKind = ({ settingChanges: { forFiles } }: Needed): Kind<DescribedSetting> => ({
   read: async (sql) => {
     const stored = await forFiles.lockAll(sql)
@@ -190,6 +241,7 @@ const asKind = <Handle>(kind: Kind<Handle>) => kind as unknown as Kind
 export const openKinds = (needed: Needed): Readonly<Record<KindName, Kind>> => ({
   groups: asKind(groupsKind(needed)),
   applications: asKind(applicationsKind(needed)),
+  resources: asKind(resourcesKind(needed)),
   settings: asKind(settingsKind(needed)),
 })
 

@@ -1,6 +1,7 @@
 import type { ApplicationsRoom } from '../applications/open-applications.js'
 import type { Groups } from '../groups/groups.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
+import { createResourceChanges } from '../openid/resources/resources.js'
 import type { Platform } from '../platform/platform.js'
 import type { LiveSettingsReader } from '../settings/live-settings.js'
 import { createConfigurationFiles } from './apply.js'
@@ -12,13 +13,15 @@ export type ConfigurationRoom = ReturnType<typeof openConfiguration>
 
 /** What operators set: with configuration files, on the page of administrators, and back again. */
 export const openConfiguration = (
-  { ungatedDatabase: database }: Platform,
+  { production }: { production: boolean },
+  { ungatedDatabase: database, clock }: Platform,
   below: MessagesRoom & ApplicationsRoom & { groups: Groups; liveSettings: LiveSettingsReader },
 ) => {
   // A file may be applied while the start still keeps requests away from the database.
   const needed = { ...below, database }
   const settingChanges = createSettingChanges(needed)
-  const kinds = openKinds({ ...below, settingChanges })
+  const resourceChanges = createResourceChanges({ ...needed, clock, production })
+  const kinds = openKinds({ ...below, resourceChanges, settingChanges })
   return {
     settingChanges,
     configurationFiles: createConfigurationFiles({ ...needed, kinds }),

@@ -149,6 +149,7 @@ const wantedSetting = async (found: Found, name: string, { path, liveSettings }:
 const readers: Readonly<Record<KindName, (found: Found, name: string, reading: Reading) => Promise<Wanted>>> = {
   groups: async ({ line }) => ({ line, shape: {} }),
   applications: wantedApplication,
+  resources: async (found) => ({ line: found.line, shape: plainOf(found) as object }),
   settings: wantedSetting,
 }
 

@@ -187,6 +187,28 @@ export type ApplicationShape = {
 } & { allow: 'everyone' | readonly string[] }
 
 // biome-ignore format: one property a paragraph, as above
+/** What can be set of a resource, for which programs get tokens. */
+export const resourceProperties = {
+  address: property(Text, 'an address such as https://mcp.example.com/mcp',
+    'Where programs reach it. It is the audience of its tokens, and cannot change.'),
+  scopes: property(Type.Unsafe<Readonly<Record<string, string | null>>>({
+    type: 'object', maxProperties: 20,
+    propertyNames: { pattern: '^[A-Za-z0-9._:/-]{1,64}$', must: '1 to 64 letters, digits and . _ : / -' },
+    additionalProperties: { anyOf: [{ type: 'string', minLength: 1, maxLength: 120 }, { type: 'null' }], must: 'what the user reads, of at most 120 characters, or nothing' },
+  }), 'an object such as { read: Read pages }',
+    'What a program can ask for, each with what the user reads; `profile`, `email` and `groups` put these claims into the token.'),
+  allow: property(Allow, '`everyone`, or a list of groups such as [family]',
+    'Who may use it: `everyone`, or a list of groups. It must be there.'),
+  algorithm: property(OneOf(['RS256', 'ES256']), 'RS256 or ES256',
+    'What signs its tokens; else ES256.'),
+} as const satisfies Record<string, Property>
+
+/** A resource as a file describes it. */
+export type ResourceShape = {
+  [Name in keyof typeof resourceProperties]?: Static<(typeof resourceProperties)[Name]['schema']>
+} & { address: string; allow: 'everyone' | readonly string[] }
+
+// biome-ignore format: one property a paragraph, as above
 /** The settings that can change while the service runs. `variable`: it counts more than the file and the page. */
 export const settingProperties = {
   registration: { ...property(OneOf(['open', 'invited', 'closed']), 'open, invited or closed',
@@ -259,6 +281,15 @@ export const configurationKinds = {
       must: 'a name of 1 to 60 characters',
     }),
   },
+  resources: {
+    one: 'resource',
+    about: 'APIs and MCP servers for which programs get tokens, by the names that users see.',
+    properties: resourceProperties,
+    schema: mapOf(objectOf(resourceProperties, ['address', 'allow']), {
+      pattern: '^.{1,60}$',
+      must: 'a name of 1 to 60 characters',
+    }),
+  },
   settings: {
     one: 'setting',
     about: 'The settings that can change while the service runs. One whose variable is set cannot stand in a file.',
@@ -273,7 +304,7 @@ export const kindNames = Object.keys(configurationKinds) as KindName[]
 /** The schema of a file, for its reader and for editors. */
 export const configurationSchema = () => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
-  title: 'Latchkey: groups, applications and settings',
+  title: 'Latchkey: groups, applications, resources and settings',
   type: 'object',
   additionalProperties: false,
   properties: {

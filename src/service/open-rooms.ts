@@ -108,7 +108,7 @@ export const openRooms = (config: Config, given: RoomPlatform) => {
       keys: keys.keysFor('hosts of applications'),
     }),
     content: createContent({ database, clock }),
-    ...openConfiguration(platform, { ...upToSignIn, liveSettings }),
+    ...openConfiguration(config, platform, { ...upToSignIn, liveSettings }),
     clockWatch: createClockWatch({ database, clock, log }),
   }
 }

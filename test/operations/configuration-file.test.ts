@@ -28,6 +28,7 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   await latchkey.sql.query('delete from applications')
+  await latchkey.sql.query('delete from resources')
   await latchkey.sql.query('delete from groups')
   await latchkey.sql.query('delete from stored_settings')
 })
@@ -459,4 +460,56 @@ it('id and kind cannot change', async () => {
   }
   const taken = 'applications: {Other: {id: wiki, redirect: [https://o.example/cb], allow: everyone}}'
   expect(await apply(taken)).toMatchObject({ code: 1, err: expect.stringContaining('has the id wiki') })
+})
+
+it('a resource is added, exported, owned, changed, handed back and removed like the others', async () => {
+  const file = (scopes: string, more = '') =>
+    `groups:\n  family: {}\nresources:\n  Wiki tools: { address: https://mcp.home.example/mcp/../mcp, scopes: { ${scopes} }, allow: [family]${more} }\n`
+  const first = await apply(file('read: Read pages, write:'), '--json')
+  expect(JSON.parse(first.out).changes[1]).toEqual({
+    kind: 'resource',
+    name: 'Wiki tools',
+    action: 'add',
+    after: {
+      address: 'https://mcp.home.example/mcp',
+      allow: ['family'],
+      scopes: { read: 'Read pages', write: null },
+    },
+  })
+  const exported = await command(['export'])
+  expect(exported.out).toContain('address: https://mcp.home.example/mcp')
+  expect((await planned(file('read: Read pages, write:'))).code).toBe(0)
+  // The order is that in which users are asked.
+  expect((await planned(file('write: , read: Read pages'))).code).toBe(3)
+  const byHand = await command(['resource', 'change', 'Wiki tools', '--everyone'])
+  expect([byHand.code, byHand.err]).toEqual([1, expect.stringContaining('set by latchkey.yaml')])
+  expect((await command(['resource', 'delete', 'Wiki tools', '--yes'])).code).toBe(1)
+  expect((await apply(file('read: Read', ', algorithm: RS256'))).code).toBe(0)
+  expect(JSON.parse((await command(['resource', 'show', 'Wiki tools', '--json'])).out)).toMatchObject({
+    algorithm: 'RS256',
+    scopes: [{ name: 'read', description: 'Read' }],
+    setBy: { file: 'latchkey.yaml' },
+  })
+  for (const [wrong, sentence] of [
+    ['resources:\n  Wiki tools: { address: https://other.example/mcp, allow: everyone }\n', 'cannot change'],
+    ['resources:\n  Other: { address: "https://a.example/?x=1", allow: everyone }\n', 'has a query'],
+    [
+      'resources:\n  Other: { address: https://a.example, allow: everyone, scopes: { openid: Who } }\n',
+      'The scope openid',
+    ],
+    ['resources:\n  Other: { address: https://a.example, allow: [nobody] }\n', 'there is no group nobody'],
+    ['resources:\n  Other: { address: https://a.example, allow: everyone, scope: [a] }\n', 'Did you mean scopes?'],
+    ['resources:\n  Other: { allow: everyone }\n', 'has no address'],
+    ['resources:\n  Other: { address: https://mcp.home.example/mcp, allow: everyone }\n', 'has this address'],
+  ] as const) {
+    const { code, err } = await apply(wrong)
+    expect([code, err]).toEqual([1, expect.stringContaining(sentence)])
+  }
+  expect((await apply('groups:\n  family: {}\n', '--json')).out).toContain('"release"')
+  expect((await command(['resource', 'change', 'Wiki tools', '--everyone'])).code).toBe(0)
+  await apply(file('read: Read'))
+  expect(JSON.parse((await apply('groups:\n  family: {}\n', '--prune', '--json')).out).changes).toEqual([
+    expect.objectContaining({ kind: 'resource', action: 'remove' }),
+  ])
+  expect((await command(['resource', 'list', '--json'])).out.trim()).toBe('')
 })

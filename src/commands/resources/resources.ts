@@ -13,7 +13,7 @@ import { accessFrom, accessText, oneOf } from '../applications/application-optio
 import { CommandFailure, type CommandRooms, command, UsageFault } from '../command.js'
 import { asTable, listOf, printableText, quoteCommand } from '../terminal/printing.js'
 
-type Outcome = Awaited<ReturnType<ResourceChanges[keyof ResourceChanges]>>
+type Outcome = Awaited<ReturnType<ResourceChanges['add' | 'change' | 'delete']>>
 type Refusal = Extract<Outcome, { refused: string }>
 
 const sentences: { [Code in Refusal['refused']]: (refusal: Extract<Refusal, { refused: Code }>) => string } = {
@@ -23,6 +23,7 @@ const sentences: { [Code in Refusal['refused']]: (refusal: Extract<Refusal, { re
   too_many_scopes: resourceRefusalSentence,
   no_group: ({ group }) => `There is no group ${group}. Make it with: latchkey group add ${group}`,
   resource_taken: () => 'Another resource has this address or this name.',
+  set_by_file: ({ file }) => `The resource is set by ${file}: change it there, then run latchkey apply.`,
   no_resource: () => 'The resource was deleted in the meantime.',
 }
 
@@ -40,6 +41,11 @@ const requireResource = async ({ resources }: CommandRooms, text: string) => {
   if (!found) throw new CommandFailure(`There is no resource ${text}. See: latchkey resource list`)
   return found
 }
+
+const shownOf = ({ setByFile, ...resource }: Resource) => ({
+  ...resource,
+  ...(setByFile && { setBy: { file: setByFile } }),
+})
 
 const resourceOptions = {
   name: { type: 'string' },
@@ -158,8 +164,9 @@ RESOURCE is a name, an address or an id.`,
       ...(scopeRows.length > 0 ? scopeRows : [['scopes', 'none']]),
       ['algorithm', algorithm],
       ['created', createdAt.toISOString()],
+      ...(resource.setByFile === null ? [] : [['set by', resource.setByFile]]),
     ]
-    return { json: { ...resource, issuer: rooms.issuer }, text: asTable(rows) }
+    return { json: { ...shownOf(resource), issuer: rooms.issuer }, text: asTable(rows) }
   },
 })
 
@@ -186,7 +193,7 @@ ${optionsHelp}`,
     const { resource, summary } = throwIfRefused(await rooms.resourceChanges.change(id, change, operator))
     const name = printableText(resource.name)
     return {
-      json: { ...resource, changed: summary !== '' },
+      json: { ...shownOf(resource), changed: summary !== '' },
       text: summary === '' ? `${name} is like this already.` : `Changed ${name}: ${summary}.`,
     }
   },

@@ -1,5 +1,6 @@
 import { addressFault, addressFaults, longestApplicationName } from '../../applications/application-rules.js'
 import type { Access } from '../../applications/applications.js'
+import type { ResourceShape } from '../../contract/configuration.js'
 import { type Refused, refuse } from '../../contract/outcome.js'
 import type { KeyAlgorithm } from '../../keys/key-pair.js'
 import { displayName } from '../../users/names.js'
@@ -15,9 +16,11 @@ export type Resource = Access & {
   scopes: readonly ResourceScope[]
   algorithm: KeyAlgorithm
   createdAt: Date
+  /** The configuration file that owns it. */
+  setByFile: string | null
 }
 
-export type NewResource = Omit<Resource, 'id' | 'createdAt'>
+export type NewResource = Omit<Resource, 'id' | 'createdAt' | 'setByFile'>
 /** The address is in tokens and in the settings of programs, so it cannot change. */
 export type ResourceChange = Partial<Omit<NewResource, 'address'>>
 
@@ -87,5 +90,25 @@ const sentences: {
 
 export const resourceRefusalSentence = (refusal: ResourceRefusal) =>
   (sentences[refusal.refused] as (refusal: ResourceRefusal) => string)(refusal)
+
+/** As a file describes it. Defaults are left out. */
+export const resourceShapeOf = ({ address, scopes, access, groups, algorithm }: Resource): ResourceShape => ({
+  address,
+  ...(scopes.length > 0 && { scopes: Object.fromEntries(scopes.map(({ name, description }) => [name, description])) }),
+  allow: access === 'everyone' ? 'everyone' : [...groups],
+  ...(algorithm !== 'ES256' && { algorithm }),
+})
+
+export const resourceFrom = (
+  name: string,
+  { address, scopes = {}, allow, algorithm = 'ES256' }: ResourceShape,
+): NewResource => ({
+  name,
+  address: normalResource(address) ?? address,
+  scopes: Object.entries(scopes).map(([scope, description]) => ({ name: scope, description })),
+  access: allow === 'everyone' ? 'everyone' : 'groups',
+  groups: allow === 'everyone' ? [] : [...new Set(allow)].sort(),
+  algorithm,
+})
 
 export const scopeNames = ({ scopes }: Pick<Resource, 'scopes'>) => scopes.map(({ name }) => name)

@@ -10,6 +10,7 @@ const columns = {
   groups: 'groups',
   algorithm: 'algorithm',
   createdAt: 'created_at',
+  setByFile: 'set_by_file',
 } as const satisfies Record<keyof Resource, string>
 const fields = Object.keys(columns) as (keyof Resource)[]
 const read = fields.map((field) => `${columns[field]} as "${field}"`).join(', ')
@@ -27,6 +28,9 @@ export const selectAll = (sql: Sql) => select(sql, 'order by lower(name)')
 
 /** Locks the resource: no other command changes it before the transaction ends. New codes and tokens can still refer to it. */
 export const lockById = (sql: Sql, id: string) => select(sql, 'where id = $1 for no key update', [id])
+
+/** All of them, locked as above. */
+export const lockAll = (sql: Sql) => select(sql, 'order by id for no key update')
 
 /** No row if another resource has the address or the name. */
 export const insert = (sql: Sql, resource: Resource) =>
