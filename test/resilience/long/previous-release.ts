@@ -13,10 +13,10 @@ const home = fileURLToPath(new URL('../../..', import.meta.url))
  * refuses a database that has another text of one of them. `test/repository/migrations.test.ts` compares them.
  */
 export const previousRelease = {
-  commit: 'b42e9a562a5541e564bfbf350e89e339d77ac2de',
+  commit: '95f8001e3413344cb303a4fe246a980c84836e96',
   /** The SHA-256 of each, so that they can be compared without the history of the repository. */
   migrations: {
-    '0001-schema.sql': 'b6c57e68d72c4cf46f7d0f8661dc4b163e27441abe6c5652ac4c28890972f369',
+    '0001-schema.sql': '95e639e9d5f0fe8d22a3d60501f7e5de362382c6cdde71da1356ab24a558e987',
     '0002-triggers.sql': '7e665851de658fa47db70ee431ec650259877a53c4c94bd0cdd2f733bdc7c1c8',
     '0003-event-months.sql': '56344f7d20e6750e659f27415550cc47dd83a35e52b1048ea27edf1e39c917ba',
   },
