@@ -188,7 +188,7 @@ export type ApplicationShape = {
 
 // biome-ignore format: one property a paragraph, as above
 /** What can be set of a resource, for which programs get tokens. */
-export const resourceProperties = {
+const resourceProperties = {
   address: property(Text, 'an address such as https://mcp.example.com/mcp',
     'Where programs reach it. It is the audience of its tokens, and cannot change.'),
   scopes: property(Type.Unsafe<Readonly<Record<string, string | null>>>({
