@@ -35,7 +35,7 @@ export default defineConfig({
     execArgv: forBriefWork,
     // Many tests wait for other programs: more processes than cores keep the cores at work. Each loads the modules, which
     // takes two core seconds.
-    maxWorkers: 7,
+    maxWorkers: 5,
     sequence: { sequencer: LongestFirst },
     // Generous, because the machine may be busy with other programs. A test that waits for something waits no longer
     // than it takes.
