@@ -62,7 +62,7 @@ export type Kind<Handle = unknown> = {
 type Needed = {
   groups: Groups
   applicationChanges: ApplicationChanges
-  resourceChanges: ResourceChanges
+  loadResourceChanges: () => Promise<ResourceChanges>
   settingChanges: SettingChanges
 }
 
@@ -173,10 +173,10 @@ const resourceSentence = (refusal: ResourceRefusal | Refused<'resource_taken'> |
 }
 type NoGroup = Refused<'no_group'> & { group: string }
 
-const resourcesKind = ({ resourceChanges: { forFiles } }: Needed): Kind<Resource> => ({
+const resourcesKind = ({ loadResourceChanges }: Needed): Kind<Resource> => ({
   read: async (sql) =>
     new Map(
-      (await forFiles.lockAll(sql)).map((resource) => [
+      (await (await loadResourceChanges()).forFiles.lockAll(sql)).map((resource) => [
         resource.name,
         { shape: resourceShapeOf(resource), file: resource.setByFile ?? undefined, handle: resource },
       ]),
@@ -186,6 +186,7 @@ const resourcesKind = ({ resourceChanges: { forFiles } }: Needed): Kind<Resource
     return resourceShapeOf({ ...wanted, id: '', createdAt: new Date(0), setByFile: null })
   },
   add: async ({ sql, origin, file }, name, { shape }) => {
+    const { forFiles } = await loadResourceChanges()
     const added = await forFiles.add(sql, resourceFrom(name, shape as ResourceShape), origin, file)
     return isRefused(added) ? { fault: resourceSentence(added) } : { secret: undefined }
   },
@@ -193,14 +194,17 @@ const resourcesKind = ({ resourceChanges: { forFiles } }: Needed): Kind<Resource
     const { address, ...change } = resourceFrom(name, shape as ResourceShape)
     if (address !== handle.address)
       return { fault: `its address is ${handle.address}, and cannot change: give the resource another name` }
+    const { forFiles } = await loadResourceChanges()
     const changed = await forFiles.change(sql, handle, { ...change, setByFile: file }, origin)
     return isRefused(changed) ? { fault: resourceSentence(changed) } : undefined
   },
   remove: async ({ sql, origin }, _, { handle }) => {
+    const { forFiles } = await loadResourceChanges()
     await forFiles.delete(sql, handle, origin)
     return 'removed'
   },
   release: async ({ sql, origin }, _, { handle }) => {
+    const { forFiles } = await loadResourceChanges()
     await forFiles.change(sql, handle, { setByFile: null }, origin)
   },
 })

@@ -1,7 +1,6 @@
 import type { ApplicationsRoom } from '../applications/open-applications.js'
 import type { Groups } from '../groups/groups.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
-import { createResourceChanges } from '../openid/resources/resources.js'
 import type { Platform } from '../platform/platform.js'
 import type { LiveSettingsReader } from '../settings/live-settings.js'
 import { createConfigurationFiles } from './apply.js'
@@ -20,8 +19,12 @@ export const openConfiguration = (
   // A file may be applied while the start still keeps requests away from the database.
   const needed = { ...below, database }
   const settingChanges = createSettingChanges(needed)
-  const resourceChanges = createResourceChanges({ ...needed, clock, production })
-  const kinds = openKinds({ ...below, resourceChanges, settingChanges })
+  // Loaded with the first file: most services start without one.
+  const loadResourceChanges = async () => {
+    const { createResourceChanges } = await import('../openid/resources/resources.js')
+    return createResourceChanges({ ...needed, clock, production })
+  }
+  const kinds = openKinds({ ...below, loadResourceChanges, settingChanges })
   return {
     settingChanges,
     configurationFiles: createConfigurationFiles({ ...needed, kinds }),
