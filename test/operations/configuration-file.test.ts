@@ -513,3 +513,15 @@ it('a resource is added, exported, owned, changed, handed back and removed like 
   ])
   expect((await command(['resource', 'list', '--json'])).out.trim()).toBe('')
 })
+
+it('a program that came with a document is in no export, and no file removes it', async () => {
+  await apply(example)
+  await latchkey.sql.query(
+    `insert into applications (id, name, home, kind, document, redirect_addresses, access, consent, pkce, algorithm, created_at, set_by_file)
+     values ('copy', 'Wiki', 'https://program.example/', 'document', 'https://program.example/client', '{https://program.example/callback}', 'everyone', 'ask', true, 'ES256', now(), 'latchkey.yaml')`,
+  )
+  expect((await command(['export'])).out).not.toContain('program.example')
+  expect((await planned(example)).changes).toEqual([])
+  expect((await apply('groups: {}\n', '--prune')).code).toBe(0)
+  expect(await latchkey.sql.query('select id from applications')).toMatchObject([{ id: 'copy' }])
+})

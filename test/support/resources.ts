@@ -1,3 +1,4 @@
+import { seconds } from '../../src/lib/durations.js'
 import type { NewResource, Resource } from '../../src/openid/resources/resource.js'
 import { createResourceChanges } from '../../src/openid/resources/resources.js'
 import type { Latchkey } from './latchkey.js'
@@ -25,5 +26,7 @@ export const addResource = async (latchkey: Latchkey, given: Partial<NewResource
     operator,
   )
   if ('refused' in added) throw new Error(`The resource was refused: ${added.refused}`)
+  // A closed provider asks at most once a second whether there is one.
+  latchkey.clock.advance(1 * seconds)
   return added.resource
 }
