@@ -53,10 +53,6 @@ const endOne = (
     await recordEnds(services, sql, kind, await store.deleteById(sql, id), origin)
   })
 
-/** Ends every authorization of an application whose row the caller holds. */
-const endAllOf = (services: Services) => async (sql: Transaction, applicationId: string, origin: RequestOrigin) =>
-  recordEnds(services, sql, 'application_access_ended', await store.deleteOfApplication(sql, applicationId), origin)
-
 export type UsedApplications = ReturnType<typeof createUsedApplications>
 
 /**
@@ -85,6 +81,12 @@ export const createUsedApplications = (
           lastUsedAt: last_used_at,
         }),
       ),
+
+    /** By the ids of applications: how many sessions that have not ended use each. */
+    countSessions: async () => {
+      const rows = await store.selectSessionCounts(database, liveNow({ clock, lifetimes }))
+      return new Map(rows.map(({ application_id: id, sessions }) => [id, sessions]))
+    },
 
     /** How many users have used the application in a session that has not ended. */
     countUsers: async (sql: Sql, applicationId: string) =>
@@ -124,7 +126,9 @@ export const createUsedApplications = (
       const endedRows = await store.deleteOfApplication(sql, applicationId)
       return recordEnds(services, sql, 'application_access_ended', endedRows, origin)
     },
-    endAll: endAllOf(services),
+    /** Ends every program's use of a resource. */
+    endOfResource: async (sql: Transaction, resourceId: string, origin: RequestOrigin) =>
+      recordEnds(services, sql, 'application_access_ended', await store.deleteOfResource(sql, resourceId), origin),
 
     /** Ends the authorization of a device that has signed out. The session of a browser is left alone. */
     endOfDevice: async (sid: string, origin: RequestOrigin) => {

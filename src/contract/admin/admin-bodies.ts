@@ -1,5 +1,14 @@
 import { type Static, Type } from 'typebox'
-import { changedProperties, liveSettingNames, newProperties, type SetBy, shownProperties } from '../configuration.js'
+import {
+  changedProperties,
+  changedResourceProperties,
+  liveSettingNames,
+  newProperties,
+  newResourceProperties,
+  type SetBy,
+  shownProperties,
+  shownResourceProperties,
+} from '../configuration.js'
 import { groupPattern, maxGroups } from '../groups.js'
 import { languages } from '../languages.js'
 import { UndoState } from '../mailed-links.js'
@@ -183,12 +192,15 @@ export const AdminEvent = Type.Object(
         {
           kind: Type.String({ description: 'What was changed: `application`, `setting` or `resource`' }),
           name: Type.String(),
-          id: Type.Optional(Type.String({ description: 'Of an application' })),
+          id: Type.Optional(Type.String({ description: 'Of an application or a resource' })),
           before: Type.Optional(Values),
           after: Type.Optional(Values),
           canChangeBack: Type.Boolean({ description: 'Whether `POST /events/:id/change-back` may work' }),
         },
-        { description: 'What an application or a setting was before and after, without secrets' },
+        {
+          description:
+            'What an application, a resource or a setting was before and after, without secrets. The scopes of a resource are a list: `read=Read pages`',
+        },
       ),
     ),
     sessionId: Nullable(Id),
@@ -393,11 +405,33 @@ export const AdminApplication = Type.Object(
 )
 export type AdminApplication = Static<typeof AdminApplication>
 
+/** A program that nobody registered: it came with a document, from a host that `CLIENT_DOCUMENTS` names. */
+export const AdminProgram = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String({ description: 'As its document says: it can be any name, so the host is what counts' }),
+    document: Type.String({ description: 'The address of its document, which is its `client_id`' }),
+    host: Type.String(),
+    sessions: Type.Integer({ description: 'How many sessions use it now' }),
+    createdAt: Moment,
+  },
+  { title: 'AdminProgram' },
+)
+export type AdminProgram = Static<typeof AdminProgram>
+
 /** `GET /applications` */
 export const AdminApplications = Type.Object(
-  { applications: Type.Array(AdminApplication) },
+  {
+    applications: Type.Array(AdminApplication),
+    programs: Type.Array(AdminProgram, { description: 'Programs of documents. Nothing of them can be changed here' }),
+  },
   { title: 'AdminApplications' },
 )
+export type AdminApplications = Static<typeof AdminApplications>
+
+/** `POST /applications/:id/end-access`: 204. All tokens and sessions of the application or the program end. */
+export const AdminEndAccess = Type.Object({ reason: Reason }, { title: 'AdminEndAccess' })
+
 const longestName = Type.String({ maxLength: 60 })
 const IconBody = Type.String({ maxLength: 60_000, description: 'A PNG of at most 32 KB and 512 pixels, in base64' })
 
@@ -455,6 +489,52 @@ export const AdminAddedSecret = Type.Object(
   { title: 'AdminAddedSecret' },
 )
 
+// ── Resources
+
+/** A resource, with the properties that a configuration file can have, defaults too. */
+export const AdminResource = Type.Object(
+  {
+    ...shownResourceProperties,
+    id: Type.String(),
+    name: Type.String(),
+    version: Version,
+    setBy: ThingSetBy,
+    createdAt: Moment,
+    paste: Type.String({ description: 'The lines for a server with `@latchkey/verify`' }),
+  },
+  { title: 'AdminResource' },
+)
+export type AdminResource = Static<typeof AdminResource>
+
+/** `GET /resources` */
+export const AdminResources = Type.Object({ resources: Type.Array(AdminResource) }, { title: 'AdminResources' })
+
+/** `POST /resources`: 201 with the resource. */
+export const AdminNewResource = Type.Object(
+  { name: longestName, ...newResourceProperties, reason: Type.Optional(Reason) },
+  { title: 'AdminNewResource' },
+)
+
+/**
+ * `PATCH /resources/:id` with `If-Match`: answers with the resource. What is left out stays; null is the default. A reason is needed if
+ * users may lose their access.
+ */
+export const AdminResourcePatch = Type.Object(
+  {
+    name: Type.Optional(longestName),
+    ...changedResourceProperties,
+    endAccess: Type.Optional(
+      Type.Boolean({ description: 'Also ends the sessions of all programs for the resource, in the same step' }),
+    ),
+    reason: Type.Optional(Reason),
+  },
+  { title: 'AdminResourcePatch' },
+)
+export type AdminResourcePatch = Static<typeof AdminResourcePatch>
+
+/** `DELETE /resources/:id` with `If-Match`: 204. The name is typed, and stands for the reason. */
+export const AdminResourceDeletion = Type.Object({ name: longestName }, { title: 'AdminResourceDeletion' })
+
 // ── Settings
 
 const SettingSetBy = Type.Unsafe<SetBy>({
@@ -510,7 +590,7 @@ export const AdminSettingChange = Type.Object(
 
 /**
  * `POST /events/:id/change-back`: changes back what the event is about, if nothing has changed it since (412). `endAccess` ends all tokens
- * and sessions of the application in the same step. `secret`: of an application that was deleted and is there again.
+ * and sessions of the application or the resource in the same step. `secret`: of an application that was deleted and is there again.
  */
 export const AdminChangeBack = Type.Object(
   { endAccess: Type.Optional(Type.Boolean()), reason: Reason },
