@@ -42,8 +42,8 @@ export const selectUsers = (sql: Sql, applicationId: string, live: LiveAt) =>
 
 export const selectSessionCounts = (sql: Sql, live: LiveAt) =>
   sql.query<{ application_id: string; sessions: number }>(
-    `select s.application_id, count(distinct s.sid)::int as sessions
-     from application_sessions as s join sessions as r on r.id = s.sid
+    `select s.application_id, count(*)::int as sessions
+     from application_sessions as s join sessions as r on r.id = s.sid and r.application_id = s.application_id
      where ${liveSession('$1')} group by s.application_id`,
     [momentsOf(live)],
   )

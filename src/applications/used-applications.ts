@@ -82,7 +82,7 @@ export const createUsedApplications = (
         }),
       ),
 
-    /** By the ids of applications: how many sessions that have not ended use each. */
+    /** By the ids of programs: how many sessions of their own they have that have not ended. */
     countSessions: async () => {
       const rows = await store.selectSessionCounts(database, liveNow({ clock, lifetimes }))
       return new Map(rows.map(({ application_id: id, sessions }) => [id, sessions]))

@@ -412,7 +412,7 @@ export const AdminProgram = Type.Object(
     name: Type.String({ description: 'As its document says: it can be any name, so the host is what counts' }),
     document: Type.String({ description: 'The address of its document, which is its `client_id`' }),
     host: Type.String(),
-    sessions: Type.Integer({ description: 'How many sessions use it now' }),
+    sessions: Type.Integer({ description: 'How many sessions it has now' }),
     createdAt: Moment,
   },
   { title: 'AdminProgram' },
