@@ -1,5 +1,6 @@
+import { basename } from 'node:path'
 import type { FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import type { NewApplicationRefusal } from '../applications/application-changes.js'
 import { changeFrom, newApplicationFrom, shapeFault } from '../applications/application-shape.js'
 import type { Application } from '../applications/applications.js'
@@ -23,6 +24,8 @@ import {
   AdminSettingChange,
   AdminSettings,
   adminPath,
+  type ShownVariable,
+  shownVariables,
 } from '../contract/admin/admin-bodies.js'
 import {
   type ApplicationShape,
@@ -283,6 +286,24 @@ const settingBody = (setting: DescribedSetting): AdminSetting => {
   return { ...setting, variable, choices, version: settingVersion(setting) }
 }
 
+/** Where a file is on the machine of the operator is nobody's business here. */
+const variablesOf = (config: Needed['config']): Static<typeof AdminSettings>['variables'] => {
+  const values: Record<ShownVariable, string | undefined> = {
+    PRODUCT_NAME: config.productName,
+    ACCENT_COLOR: config.accentColor,
+    PRODUCT_LOGO_URL: config.productLogoUrl,
+    THEME_FILE: config.themeFile && basename(config.themeFile),
+    WORDS_FILE: config.wordsFile && basename(config.wordsFile),
+    PROFILE_FIELDS_FILE: config.profileFieldsFile && basename(config.profileFieldsFile),
+    TERMS_URL: config.termsUrl,
+    TERMS_VERSION: config.termsVersion,
+    PRIVACY_URL: config.privacyUrl,
+    IMPRINT_URL: config.imprintUrl,
+    SUPPORT_URL: config.supportUrl,
+  }
+  return shownVariables.map((name) => ({ name, value: values[name] ?? null }))
+}
+
 const settingName = Type.Object({ name: Type.String({ maxLength: 64 }) })
 
 const settingsRoutes = (server: Server, app: Needed, adminGuard: AdminGuard) => {
@@ -297,6 +318,7 @@ const settingsRoutes = (server: Server, app: Needed, adminGuard: AdminGuard) => 
     handle: async () => ({
       settings: (await liveSettings.describe()).map(settingBody),
       applicationsCanChange: config.adminApplications === 'on',
+      variables: variablesOf(config),
     }),
   })
 

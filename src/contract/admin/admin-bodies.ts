@@ -18,7 +18,7 @@ import { OneOf } from '../refusal-bodies.js'
 import { Id, Moment, Nullable, Provider, Session, UsedApplication } from '../schemas.js'
 import { countingFactors } from '../second-factors.js'
 
-import { longestReason } from './admin-api.js'
+import { longestReason, type ShownVariable, shownVariables } from './admin-api.js'
 
 export * from './admin-api.js'
 export * from './overview-bodies.js'
@@ -571,9 +571,17 @@ export const AdminSettings = Type.Object(
   {
     settings: Type.Array(AdminSetting),
     applicationsCanChange: Type.Boolean({ description: 'False: `ADMIN_APPLICATIONS=off`' }),
+    variables: Type.Array(
+      Type.Object({
+        name: OneOf<ShownVariable>(shownVariables),
+        value: Nullable(Type.String({ description: 'Of a file its name without folders' })),
+      }),
+      { description: 'What variables set about looks, words, profile fields, terms and links' },
+    ),
   },
   { title: 'AdminSettings' },
 )
+export type AdminSettings = Static<typeof AdminSettings>
 /** `PUT /settings/:name` with `If-Match`. `DELETE /settings/:name`: back to the default. Both answer with the setting. */
 export const AdminSettingChange = Type.Object(
   {
