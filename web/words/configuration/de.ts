@@ -143,7 +143,7 @@ export const configuration: Words['configuration'] = {
     nameAndHost: '{name} von {host}',
     sessions: 'Sitzungen',
     end: 'Zugriff beenden',
-    endOf: 'Zugriff von {name} beenden',
+    endOf: 'Zugriff beenden: {name}',
     endTitle: 'Zugriff von {name} beenden?',
     endLead:
       'Seine Sitzungen enden bei allen Nutzern. Es kann sie wieder fragen: Das verhindert nur, den Host aus CLIENT_DOCUMENTS zu nehmen.',

@@ -142,7 +142,7 @@ export const configuration = {
     nameAndHost: '{name} from {host}',
     sessions: 'Sessions',
     end: 'End access',
-    endOf: 'End the access of {name}',
+    endOf: 'End access: {name}',
     endTitle: 'End the access of {name}?',
     endLead:
       'Its sessions of all users end. It can ask its users again: take its host off CLIENT_DOCUMENTS to prevent that.',

@@ -143,7 +143,7 @@ export const configuration: Words['configuration'] = {
     nameAndHost: '{name} de {host}',
     sessions: 'Sesiones',
     end: 'Terminar el acceso',
-    endOf: 'Terminar el acceso de {name}',
+    endOf: 'Terminar el acceso: {name}',
     endTitle: '¿Terminar el acceso de {name}?',
     endLead:
       'Terminan sus sesiones de todos los usuarios. Puede volver a pedirles permiso: para impedirlo, quite su host de CLIENT_DOCUMENTS.',

@@ -143,7 +143,7 @@ export const configuration: Words['configuration'] = {
     nameAndHost: '{name} de {host}',
     sessions: 'Sessions en cours',
     end: 'Mettre fin à l’accès',
-    endOf: 'Mettre fin à l’accès de {name}',
+    endOf: 'Mettre fin à l’accès : {name}',
     endTitle: 'Mettre fin à l’accès de {name} ?',
     endLead:
       'Ses sessions de tous les utilisateurs prennent fin. Il peut leur redemander l’accès : pour l’empêcher, retirez son hôte de CLIENT_DOCUMENTS.',
