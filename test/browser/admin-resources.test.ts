@@ -1,12 +1,11 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
-import { keepPicturesIn, looksRight as looksRightOn } from '../support/admin-looks.js'
+import { looksRight as looksRightOn } from '../support/admin-looks.js'
 import { signedUpInGroup } from '../support/administrators.js'
 import { addApplication } from '../support/applications.js'
 import { fillIn, openChromium, press, visit } from '../support/chromium.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
-import { isLongRun } from '../support/long-run.js'
 import { resourceChangesOf } from '../support/resources.js'
 import { useApplication } from '../support/used-applications.js'
 
@@ -112,7 +111,6 @@ it('is found with the search, and its list has it', async () => {
   await page.getByRole('link', { name: 'Back to the list' }).click()
   await page.getByRole('link', { name: 'Wiki', exact: true }).waitFor()
   await looksRight('resources')
-  if (isLongRun) for (const language of ['de', 'es', 'fr'] as const) await keepPicturesIn(language, page, grace.id)
 })
 
 it('says which file sets it, and changes nothing of it', async () => {

@@ -115,10 +115,11 @@ export const comparedValues: readonly (keyof AdminApplication)[] = [...names, 'a
 
 /** A value as text, such as one that somebody else has set. */
 export const useValueText = () => {
-  const { yes, no, none } = useWords('admin')
+  const { yes, no, none, app } = useWords('admin')
   return (value: unknown): string => {
     if (value === null || value === undefined || value === '') return none
     if (typeof value === 'boolean') return value ? yes : no
+    if (value === 'everyone') return app.everyone
     if (Array.isArray(value)) return value.join(', ') || none
     return typeof value === 'object' ? Object.keys(value).join(', ') || none : String(value)
   }

@@ -55,7 +55,6 @@ const subjects = (['accounts', 'signIn'] as const).map((subject) => ({
 
 /** What only variables set: it is shown, and not changed here. */
 const Variables = ({ variables }: { variables: AdminSettings['variables'] }) => {
-  const { none } = useWords('admin')
   const words = useWords('configuration')
   return (
     <Panel title={words.subjects.fixed} lead={words.fixedLead}>
@@ -63,7 +62,9 @@ const Variables = ({ variables }: { variables: AdminSettings['variables'] }) => 
         facts={variables.map(
           ({ name, value }): Fact => [
             words.variables[name],
-            value === null ? <span class="muted">{`${none} (${name})`}</span> : value,
+            <>
+              {value} <span class="muted">{value === null ? `${words.notSet} (${name})` : `(${name})`}</span>
+            </>,
           ],
         )}
       />

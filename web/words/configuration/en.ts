@@ -131,7 +131,8 @@ export const configuration = {
     added: '{name} is there. Its server needs these lines.',
     forServer: 'For its server',
     forServerLead: 'For a server with @latchkey/verify. Behind the proxy of an application, nothing is needed.',
-    changeLead: 'A scope that goes is gone from the next token, five minutes later at most. A new one needs the yes of the user.',
+    changeLead:
+      'A scope that goes is gone from the next token, five minutes later at most. A new one needs the yes of the user.',
     deleteLead: 'Programs get no tokens for it any more, and their sessions for it end.',
     endAccess: 'Also end the sessions of all programs for it',
   },
@@ -163,8 +164,9 @@ export const configuration = {
     fixed: 'Looks, words and links',
   },
   fixedLead: 'These are set by variables, and change with a restart of the service.',
+  notSet: 'Not set',
   variables: {
-    PRODUCT_NAME: 'Name',
+    PRODUCT_NAME: 'Product name',
     ACCENT_COLOR: 'Colour',
     PRODUCT_LOGO_URL: 'Logo',
     THEME_FILE: 'File with the looks',

@@ -132,7 +132,8 @@ export const configuration: Words['configuration'] = {
     added: '{name} está listo. Su servidor necesita estas líneas.',
     forServer: 'Para su servidor',
     forServerLead: 'Para un servidor con @latchkey/verify. Detrás del proxy de una aplicación no hace falta nada.',
-    changeLead: 'Un scope que se quita falta en el próximo token, a los cinco minutos como mucho. Uno nuevo necesita el sí del usuario.',
+    changeLead:
+      'Un scope que se quita falta en el próximo token, a los cinco minutos como mucho. Uno nuevo necesita el sí del usuario.',
     deleteLead: 'Los programas ya no reciben tokens para él, y sus sesiones para él terminan.',
     endAccess: 'Terminar también las sesiones de todos los programas para él',
   },
@@ -164,8 +165,9 @@ export const configuration: Words['configuration'] = {
     fixed: 'Aspecto, textos y enlaces',
   },
   fixedLead: 'Lo fijan variables, y cambia al reiniciar el servicio.',
+  notSet: 'Sin definir',
   variables: {
-    PRODUCT_NAME: 'Nombre',
+    PRODUCT_NAME: 'Nombre del servicio',
     ACCENT_COLOR: 'Color',
     PRODUCT_LOGO_URL: 'Logotipo',
     THEME_FILE: 'Archivo con el aspecto',
