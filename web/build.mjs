@@ -15,7 +15,7 @@ import { bundlePackage } from '../scripts/packages.mjs'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 /** Pages that load a style sheet of their own after `base.css`. */
-const pagesWithStyle = ['dashboard', 'admin', 'device']
+const pagesWithStyle = ['dashboard', 'admin', 'device', 'authorize']
 const brotli = promisify(brotliCompress)
 const zip = promisify(gzip)
 

@@ -7,7 +7,7 @@ import { runnerImport } from 'vite'
 /** @typedef {Awaited<ReturnType<typeof openStores>>} Stores */
 
 /** The tests' own parts are TypeScript, which Node does not run by itself. @type {(path: string) => Promise<unknown>} */
-const testPart = async (path) => {
+export const testPart = async (path) => {
   const { module } = await runnerImport(fileURLToPath(new URL(`../../test/support/servers/${path}`, import.meta.url)))
   return module
 }

@@ -54,11 +54,17 @@ end
 -- Where programs find out how to get a token for a resource of this host (latchkey resource add). Whatever is answered goes to the
 -- visitor, and lets nobody in.
 local metadata = '/.well-known/oauth-protected-resource'
+local preflight = {
+    ['access-control-allow-origin'] = { '*' }, ['access-control-allow-methods'] = { 'GET' },
+    ['access-control-allow-headers'] = { '*' }, ['access-control-max-age'] = { '600' },
+}
 
 local function check(txn, address)
     txn:set_var('txn.latchkey', 'refused')
     local path = txn.sf:path()
     if path:sub(1, #metadata) == metadata then
+        -- Lua can send no OPTIONS to Latchkey, whose answer to a page of another site is this one.
+        if txn.sf:method() == 'OPTIONS' then return answer(txn, 204, preflight, '') end
         local described = core.httpclient():get({ url = address .. path, headers = headers_of_check(txn), timeout = 10000 })
         if not described or not described.status or described.status == 0 then return unavailable(txn) end
         return answer(txn, described.status, described.headers or {}, described.body or '')

@@ -15,6 +15,8 @@ type ProxyLines = {
 export const ownListener = '127.0.0.1:3000'
 /** Where the lines say that the application listens. */
 export const exampleListener = '127.0.0.1:8080'
+/** The other proxies have it in their files. */
+const metadataPath = '/.well-known/oauth-protected-resource'
 
 const portOf = ({ protocol, port }: URL) => port || (protocol === 'https:' ? '443' : '80')
 
@@ -69,20 +71,20 @@ const traefik: ProxyLines = {
       `      rule: Host(\`${own.hostname}\`)`,
       '      service: latchkey',
       ...(own.protocol === 'https:' ? ['      tls: {}'] : []),
-      '  services:',
-      '    latchkey:',
-      '      loadBalancer:',
-      '        servers:',
-      `          - url: http://${ownListener}`,
     ].join('\n'),
   site: (site) => {
     const name = partName(site)
-    const isSecure = site.protocol === 'https:'
+    const host = `Host(\`${site.hostname}\`)`
+    const tls = (router: string) => (site.protocol === 'https:' ? [`  - traefik.http.routers.${router}.tls=true`] : [])
     return [
       'labels:',
-      `  - traefik.http.routers.${name}.rule=Host(\`${site.hostname}\`)`,
-      ...(isSecure ? [`  - traefik.http.routers.${name}.tls=true`] : []),
+      `  - traefik.http.routers.${name}.rule=${host}`,
+      ...tls(name),
       `  - traefik.http.routers.${name}.middlewares=latchkey@file`,
+      '  # Where programs find out how to get a token for a resource of this host (latchkey resource add):',
+      `  - traefik.http.routers.${name}-metadata.rule=${host} && PathPrefix(\`${metadataPath}\`)`,
+      ...tls(`${name}-metadata`),
+      `  - traefik.http.routers.${name}-metadata.service=latchkey@file`,
     ].join('\n')
   },
 }

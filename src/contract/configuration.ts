@@ -74,7 +74,7 @@ export const applicationProperties = {
   kind: property(OneOf(['web', 'browser', 'native']), 'web, browser or native',
     '`web` keeps a secret on its server (the default), `browser` is a page without a server, `native` a program on the user\'s machine. It cannot change.',
     { name: 'public', only: 'add', help: 'a page in the browser that has no server to keep a secret' },
-    { name: 'native', only: 'add', help: "a program on the user's machine, which always asks the user. --redirect is http://127.0.0.1/callback (any port) or com.example.app:/callback" }),
+    { name: 'native', only: 'add', help: "a program on the user's machine, which always asks the user. --redirect is http://127.0.0.1/callback or http://[::1]/callback (any port; http://localhost/callback too, but RFC 8252 prefers the other two), com.example.app:/callback, or an https address that the telephone gives to the program only (a claimed link)" }),
   redirect: property(Texts, addresses,
     'To which users come back after they have signed in here. Compared byte for byte, without wildcards.',
     { name: 'redirect', value: 'URL', several: true, help: 'to which users come back after they have signed in here. Several are possible. It is compared byte for byte, without wildcards. https only; outside production also http to this machine' }),

@@ -10,6 +10,7 @@ type CounterSubject =
   | 'network'
   | 'connection'
   | 'session'
+  | 'session at a network'
   | 'user'
   | 'name'
   | 'device'
@@ -149,6 +150,14 @@ export const limiters = {
     code: 'too_many_requests',
     refusalIsEvent: false,
     about: 'refreshes, and rotations by the access check, by session, else by client network',
+  },
+  bound_refreshes: {
+    countsBy: ['session at a network'],
+    limit: 'GENERAL_LIMIT',
+    code: null,
+    refusalIsEvent: false,
+    about:
+      'refreshes of a bound session by its browser, by session and client network: whoever has copied a cookie uses up nothing elsewhere. Above it they are answered with 503',
   },
   refused_proofs: {
     countsBy: ['session'],
@@ -440,6 +449,9 @@ export const userSubject = (userId: string) => `user:${userId}`
 
 /** The subject of a session in the keys of limiters. */
 export const sessionSubject = (sessionId: string) => `session:${sessionId}`
+
+/** The subject of a session for the clients of one network. */
+export const sessionAtNetworkSubject = (sessionId: string, network: string) => `${sessionSubject(sessionId)}:${network}`
 
 /** The subject of a known device of a user. It begins with the user, so that a command finds all known devices of the user. */
 export const deviceSubject = (userId: string, device: string) => `device:${userId}:${device}`

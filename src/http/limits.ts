@@ -306,6 +306,7 @@ export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; on
 
   return {
     hasReservation,
+    release,
     countAll,
     findExcess,
     /** As `countAll`, in one limiter. */

@@ -19,15 +19,20 @@ import { wordsIn } from './words/words-in.js'
 /** The client that caused what a mail is about, and the time. */
 type Origin = { client: Client; at: Date }
 
+/** To make a formatter takes longer than the rest of a mail. */
+const timeFormats = new Map<Language, Intl.DateTimeFormat>()
+
+const timeFormatOf = (language: Language) => {
+  const known = timeFormats.get(language)
+  if (known) return known
+  const locale = language === 'en' ? 'en-GB' : language
+  const format = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
+  timeFormats.set(language, format)
+  return format
+}
+
 /** "15 November 2026 at 12:00 UTC" */
-const formatTime = (moment: Date, language: Language) =>
-  new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, {
-    dateStyle: 'long',
-    timeStyle: 'short',
-    timeZone: 'UTC',
-  })
-    .format(moment)
-    .concat(' UTC')
+const formatTime = (moment: Date, language: Language) => `${timeFormatOf(language).format(moment)} UTC`
 
 /** "Firefox on Windows", in the words of a language. */
 export const deviceIn = (language: Language, userAgent: string) =>

@@ -12,7 +12,7 @@ import { createServiceCallers } from '../programs/service-callers.js'
 import type { ServiceKeys } from '../programs/service-keys.js'
 import { type Callers, createCallers } from '../sessions/callers.js'
 import { createCsrf } from '../sessions/csrf.js'
-import { createGuards, createLimits, createReserveRotation } from '../sessions/guards.js'
+import { createGuards, createLimits, createRotationLimits } from '../sessions/guards.js'
 import { createSignInCookies, type SignInCookies } from '../sessions/session-cookies.js'
 import type { Config } from '../settings/config.js'
 import { createAttemptCookies, createCeremonyCookies, createPendingLinkCookie } from '../sign-in/browser-cookies.js'
@@ -69,7 +69,7 @@ const openLimits = (config: Config, platform: RoomPlatform, rooms: Rooms, { call
         confirm: limits.confirm,
       }),
     },
-    reserveRotation: createReserveRotation(routeLimiters, cache, callers, onRejection),
+    ...createRotationLimits(routeLimiters, cache, callers, onRejection),
   }
 }
 

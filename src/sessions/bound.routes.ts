@@ -97,18 +97,18 @@ const tokenOfNamedSession = ({ callers, cookies, metrics }: App, request: Fastif
 
 /** Only 401 ends the session in the browser, for good. So would 429: a reached limit is 503. */
 const refreshRoute = (server: Server, app: App) => {
-  const { boundSessions, cookies, reserveRotation, metrics } = app
+  const { boundSessions, cookies, reserveBoundRefresh, metrics } = app
 
   route(server, `POST ${refreshPath}`, {
     hidden: true,
     guard: [],
     refuses: ['not_authenticated', 'device_proof_required', 'cross_site', 'unavailable'],
     answers: { 200: withHeaders(Instructions, { 'Set-Cookie': 'New access_token and refresh_token' }) },
-    config: { countsIn: ['session'] },
+    config: { countsIn: ['bound_refreshes'] },
     handle: async ({ request, reply }) => {
       const refreshToken = tokenOfNamedSession(app, request)
       if (isRefused(refreshToken)) return refreshToken
-      const { granted, retryAfter } = await reserveRotation(request)
+      const { granted, retryAfter } = await reserveBoundRefresh(refreshToken.claims.sid, request)
       if (!granted) {
         metrics?.countBoundSession('refused_limited')
         return refuse('unavailable', { retryAfter })

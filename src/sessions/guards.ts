@@ -1,7 +1,15 @@
 import type { FastifyRequest } from 'fastify'
+import type { LimitCode } from '../contract/limits.js'
 import { refuse } from '../contract/outcome.js'
 import { sendRefusal } from '../http/errors.js'
-import { type Limiter, limiterKey, type RouteLimiters, sessionSubject, userSubject } from '../http/limiters.js'
+import {
+  type Limiter,
+  limiterKey,
+  type RouteLimiters,
+  sessionAtNetworkSubject,
+  sessionSubject,
+  userSubject,
+} from '../http/limiters.js'
 import { type CountedRequests, type LimitHook, limitHook, type OnRejection } from '../http/limits.js'
 import { clientNetwork } from '../http/request-origin.js'
 import { type GuardHook, guardHook } from '../http/route.js'
@@ -96,16 +104,26 @@ export type Limits = ReturnType<typeof createLimits> & {
 /** The guards of all rooms, as routes get them. */
 export type Guards = ReturnType<typeof createGuards> & Record<'sensitiveRead' | 'sensitive' | 'enrol', GuardHook[]>
 
-export type ReserveRotation = ReturnType<typeof createReserveRotation>
+export type ReserveRotation = ReturnType<typeof createRotationLimits>['reserveRotation']
 
-/** Counts a refresh from inside a handler, where it is first known whether the request refreshes the session. */
-export const createReserveRotation =
-  (limiters: RouteLimiters, cache: Cache, callers: Callers, onRejection: OnRejection) =>
-  async (request: FastifyRequest) => {
-    const { name, limit } = limiters.session
-    const key = limiterKey(name, sessionOrClientNetwork(callers, request))
+/** Count a refresh from inside a handler, where it is first known whether the request refreshes the session. */
+export const createRotationLimits = (
+  limiters: RouteLimiters,
+  cache: Cache,
+  callers: Callers,
+  onRejection: OnRejection,
+) => {
+  const reserve = async ({ name, limit }: Limiter<LimitCode | null>, subject: string, request: FastifyRequest) => {
+    const key = limiterKey(name, subject)
     const { granted, resetsIn, window } = await cache.reserve(key, limit)
     if (!granted) await onRejection({ limiter: name, key, resetsIn }, request)
     const retryAfter = Math.max(1, Math.ceil(resetsIn / 1000))
     return { granted, retryAfter, refund: () => cache.refund([{ key, window }]) }
   }
+  return {
+    reserveRotation: (request: FastifyRequest) =>
+      reserve(limiters.session, sessionOrClientNetwork(callers, request), request),
+    reserveBoundRefresh: (sessionId: string, request: FastifyRequest) =>
+      reserve(limiters.bound_refreshes, sessionAtNetworkSubject(sessionId, clientNetwork(request)), request),
+  }
+}

@@ -60,9 +60,14 @@ const answerUnproven = (
   reply: FastifyReply,
   { sessionId, oldestGeneration }: Unproven,
 ) => {
+  const comeAgain = refuse('unavailable', { retryAfter: 1 })
+  // One of them was planted, and the browser believes in both.
+  if (cookies.isDoubled(request, 'access_token')) {
+    cookies.expireAccess(reply)
+    return comeAgain
+  }
   const judged = callers.judge(request)
   if (judged && !isRefused(judged) && judged.sid === sessionId && judged.gen >= oldestGeneration) return userIn(judged)
-  const comeAgain = refuse('unavailable', { retryAfter: 1 })
   if (judged && isBelieved(judged, sessionId, clock.now())) {
     cookies.expireAccess(reply)
     return comeAgain

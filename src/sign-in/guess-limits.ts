@@ -65,11 +65,14 @@ type Guess = { account: DeviceOwner; name: string; findAttemptedUser: FindAttemp
  * That ceiling does not stop a known device, which has a few tries of its own, and counts as unknown when they are used up.
  */
 const createPasswordGuesses = (parts: Parts) => {
-  const { countedRequests, knownDeviceCounter, nameMarks, callers, users } = parts
+  const { cache, countedRequests, knownDeviceCounter, nameMarks, callers, users } = parts
   const { login, account: accountLimiter, device, known } = parts.routeLimiters
   const foundFor = new WeakMap<FastifyRequest, { user: User | undefined }>()
+  /** Requests that still have to be counted by their network. */
+  const uncounted = new WeakSet<FastifyRequest>()
 
   const count = async ({ account, name, findAttemptedUser }: Guess, request: FastifyRequest, reply: FastifyReply) => {
+    uncounted.delete(request)
     const isInLogin = countedRequests.hasReservation(request, login)
     const byNetwork = { limiter: login, subject: clientNetwork(request) }
     const nonce = nonceOf(parts, account, request)
@@ -95,12 +98,22 @@ const createPasswordGuesses = (parts: Parts) => {
     count({ account, name, findAttemptedUser: async () => ({ userId: account.id, typedName: name }) }, request, reply)
 
   return {
-    /** Counts before the body of a sign-in is read, so that a body that cannot be read counts, too. */
-    beforeName: limitHook({ ...guessLimiters, names: ['login'] }, async (request, reply) =>
-      knownDeviceCounter === 'own' && claimsAnyAccount(parts, request)
-        ? undefined
-        : countedRequests.count(login, clientNetwork(request), request, reply),
-    ),
+    /**
+     * A sign-in is counted with its name, all at once. Already here if its network has used up its tries, as far as this process knows: a
+     * flood must not look for names.
+     */
+    beforeName: limitHook({ ...guessLimiters, names: ['login'] }, async (request, reply) => {
+      if (knownDeviceCounter === 'own' && claimsAnyAccount(parts, request)) return undefined
+      const subject = clientNetwork(request)
+      if (cache.seemsFull(limiterKey(login.name, subject))) return countedRequests.count(login, subject, request, reply)
+      uncounted.add(request)
+      return undefined
+    }),
+    /** A body that cannot be read counts, too. */
+    countUnread: async (request: FastifyRequest, reply: FastifyReply) => {
+      if (uncounted.delete(request))
+        await countedRequests.countAndFindExcess(login, clientNetwork(request), request, reply)
+    },
     /** For a body with `username`. A name without an account takes the same work. */
     byName: limitHook(guessLimiters, async (request, reply) => {
       const { username: name } = request.body as { username: string }
@@ -140,9 +153,13 @@ const createSignInLimits = (parts: Parts) => {
   return {
     /**
      * Counts a sign-in, and answers if it is one too many. The account is counted first: if it is over its limit, the network loses no
-     * attempt.
+     * attempt. The guess, which was right, is given back in the same moment, but not if the answer will be that of a wrong one.
      */
-    countSignIn: async (user: DeviceOwner & { username: string }, request: FastifyRequest, reply: FastifyReply) => {
+    countSignIn: async (
+      user: DeviceOwner & { username: string; disabled: boolean },
+      request: FastifyRequest,
+      reply: FastifyReply,
+    ) => {
       const browser = browserOf(parts, user, request)
       const findAttemptedUser = async () => ({ userId: user.id, typedName: user.username })
       const byAccount =
@@ -151,7 +168,9 @@ const createSignInLimits = (parts: Parts) => {
           : { limiter: byDevice, subject: deviceSubject(user.id, browser), findAttemptedUser }
       const countsByNetwork = browser === undefined || knownDeviceCounter !== 'own'
       const ofNetwork = { limiter: byNetwork, subject: clientNetwork(request) }
-      return countedRequests.countAll(countsByNetwork ? [byAccount, ofNetwork] : [byAccount], request, reply)
+      const counted = countedRequests.countAll(countsByNetwork ? [byAccount, ofNetwork] : [byAccount], request, reply)
+      if (!user.disabled) countedRequests.release(request, reply)
+      return counted
     },
     /** Resets the count after a new password, because a thief who knew the earlier one may have used the sign-ins up. */
     resetSignInCount: async (account: DeviceOwner, request: FastifyRequest) => {

@@ -143,7 +143,7 @@ export const loginRoutes = (server: Server, app: App) => {
       },
       config: { countsIn: ['device', 'known', 'sign_ins', 'known_sign_ins', 'network_sign_ins'] },
       preHandler: app.passwordGuesses.byName,
-      onSend: app.countedRequests.refundSuccess,
+      onSend: [app.passwordGuesses.countUnread, app.countedRequests.refundSuccess],
       handle: async ({ body: { username, password }, request, reply }) => {
         const browserToken = app.cookies.read(request, 'registration')
         const browserVisit = app.signInCookies.visitOf(request, {})

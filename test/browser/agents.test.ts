@@ -1,8 +1,12 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { addApplication } from '../support/applications.js'
 import { parametersFor } from '../support/authorization-requests.js'
 import { keepPicture, openChromium, press, visitAs } from '../support/chromium.js'
+import { type DocumentServer, startDocumentServer } from '../support/document-server.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 import { addResource } from '../support/resources.js'
 import { violationsOn } from './visits-for-applications.js'
@@ -14,18 +18,28 @@ const callback = 'app.helper:/callback'
 
 let latchkey: Latchkey
 let browser: Browser
+let folder: string
+let documents: DocumentServer
 let id: string
 beforeAll(async () => {
-  ;[latchkey, browser] = await Promise.all([startLatchkey({ settings: { NODE_ENV: 'development' } }), openChromium()])
+  folder = await mkdtemp(join(tmpdir(), 'latchkey-agents-'))
+  documents = await startDocumentServer(folder)
+  const settings = { CLIENT_DOCUMENTS: documents.host, CLIENT_DOCUMENTS_ALLOW_PRIVATE: 'true', NODE_ENV: 'development' }
+  ;[latchkey, browser] = await Promise.all([startLatchkey({ settings }), openChromium()])
   const redirectAddresses = ['http://127.0.0.1/callback', callback]
   id = (await addApplication(latchkey, { name: 'Helper', kind: 'native', home: 'app.helper:/', redirectAddresses })).id
   await addResource(latchkey)
   await latchkey.advance(1_001)
   await latchkey.signedUp('ada')
 })
-afterAll(() => latchkey?.stop())
+afterAll(async () => {
+  await latchkey?.stop()
+  await documents?.stop()
+  await rm(folder, { recursive: true })
+})
 
-const addressOf = (changed: Record<string, string | null>) => `/api/auth/authorize?${parametersFor(id, changed)}`
+const addressOf = (changed: Record<string, string | null>, clientId = id) =>
+  `/api/auth/authorize?${parametersFor(clientId, changed)}`
 
 it('the page says which program it is, where it runs, what it may do there, how long, and how to say no', async () => {
   const { page, faults, leave } = await visitAs(browser, latchkey, 'ada')
@@ -50,6 +64,55 @@ it('the page says which program it is, where it runs, what it may do there, how 
   expect(faults.filter((fault) => !fault.includes('4711'))).toEqual([])
   await leave()
 })
+
+const redirects = ['http://127.0.0.1/callback', 'https://agent.example/callback']
+
+// Of a program that answers on this computer not even the host is certain: any other can use its document.
+it.each([
+  [
+    'dark',
+    'https://agent.example/callback',
+    'agent.example',
+    (host: string) => `Sicher ist nur, dass es von ${host} kommt.`,
+  ],
+  [
+    'light',
+    'http://127.0.0.1:4711/callback',
+    'ein Programm auf diesem Computer',
+    (host: string) => `Jedes Programm auf diesem Computer kann sich als Agent (${host}) ausgeben.`,
+  ],
+] as const)(
+  'the page of a program that nobody registered says how much of it is certain, on a telephone, %s',
+  async (colorScheme, redirect, destination, warning) => {
+    const look = { locale: 'de-DE', colorScheme, viewport: { width: 390, height: 844 } }
+    const { page, leave } = await visitAs(browser, latchkey, 'ada', look)
+    const clientId = documents.serve('/agent.json', { client_name: 'Agent', redirect_uris: redirects })
+    await page.goto(addressOf({ resource, scope: 'read', redirect_uri: redirect }, clientId))
+    const { host } = documents
+    await page.getByRole('heading', { name: `Darf Agent (${host}) auf Wiki tools zugreifen?` }).waitFor()
+    const facts = await page.locator('dl div').evaluateAll((rows) =>
+      rows.map((row) => [
+        ...[...row.children].map(({ textContent }) => textContent),
+        // Without its style sheet, labels and values look alike.
+        new Set([...row.children].map((part) => getComputedStyle(part).color)).size,
+      ]),
+    )
+    expect(facts).toEqual([
+      ['Kommt von', host, 2],
+      ['Möchte benutzen', 'Wiki tools (https://mcp.example.com/mcp)', 2],
+      ['Ihre Antwort geht an', destination, 2],
+    ])
+    const text = await page.locator('main').innerText()
+    for (const said of [warning(host), 'Read pages', 'höchstens 365 Tage']) expect(text).toContain(said)
+    expect(await violationsOn(page)).toEqual([])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
+    await keepPicture(page, `openid-document-${colorScheme}`)
+    const left = page.waitForRequest((request) => request.url().startsWith(`${redirect}?error=access_denied`))
+    await press(page, 'Nicht erlauben')
+    await left
+    await leave()
+  },
+)
 
 it('the page that is left behind says that it can be closed', async () => {
   const { page, leave } = await visitAs(browser, latchkey, 'ada')

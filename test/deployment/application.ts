@@ -63,7 +63,7 @@ const manyParts = `<p>0 parts</p>${Array.from({ length: 30 }, (_, index) => `<sc
 /** How long an application may take. In every run, longer than the short `REFRESH_GRACE` that the tests set. */
 const lateAnswer = inLongRun(60_000, 12_000)
 
-/** Answers that are unlike the others: with many parts, for caches, none at all, none yet, and a late one. */
+/** Answers that are unlike the others: with many parts, for caches, events, none at all, none yet, and a late one. */
 const oddPaths: Record<string, (response: ServerResponse) => void> = {
   '/many': (response) => sendPage(response, 'page of many parts', manyParts),
   '/cached': (response) => {
@@ -71,6 +71,8 @@ const oddPaths: Record<string, (response: ServerResponse) => void> = {
     response.setHeader('set-cookie', 'theme=dark')
     sendPage(response, 'cache')
   },
+  '/mcp/events': (response) =>
+    void response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: first\n\n'),
   '/broken': (response) => void response.destroy(),
   '/slow': () => undefined,
   '/late': (response) => void setTimeout(() => sendPage(response, 'late page'), lateAnswer),

@@ -86,6 +86,10 @@ export const expectOutage = (person: Answer, program: Answer, cause: string) => 
 export const expectPublicKeys = async (visitor: Visitor) => {
   const { status, headers, body } = await visitor.get('/.well-known/jwks.json')
   expect([status, headers['cache-control'], body]).toEqual([200, 'public, max-age=300', { keys: [] }])
+  // Without an application there is no metadata yet, but an answer of Latchkey all the same.
+  const metadata = await visitor.get('/.well-known/oauth-authorization-server/api/auth')
+  const own = [metadata.status, metadata.body.code, metadata.headers['x-request-id']]
+  expect(own).toEqual([404, 'not_found', expect.any(String)])
 }
 
 /** The proxy answers by itself: an answer of Latchkey has the id of its request. */

@@ -66,7 +66,7 @@ const at = (instance: Latchkey, { tab }: { tab: BoundBrowser }) => {
   return there
 }
 
-type Sent = { id?: string | undefined; proof?: string | undefined; cookie?: string; headers?: object }
+type Sent = { id?: string | undefined; proof?: string | undefined; cookie?: string; headers?: object; address?: string }
 
 /** One request as the browser itself sends it. */
 const ask = ({ tab, session }: Awaited<ReturnType<typeof owner>>, sent: Sent = {}) => {
@@ -77,7 +77,8 @@ const ask = ({ tab, session }: Awaited<ReturnType<typeof owner>>, sent: Sent = {
     ...(sent.cookie !== undefined && { cookie: sent.cookie }),
     ...sent.headers,
   }
-  return tab.copy().send('POST', path, undefined, { byBrowser: true, headers })
+  const { address } = sent
+  return tab.copy().send('POST', path, undefined, { byBrowser: true, headers, ...(address && { address }) })
 }
 
 const csrfOf = async (tab: BoundBrowser) => ({
@@ -201,13 +202,15 @@ describe('the request for new tokens is refused', () => {
     }
   })
 
-  it('with 503 at the limit, never 429', async () => {
+  it('with 503 at the limit, never 429; a thief elsewhere uses up nothing of the owner', async () => {
     const user = await owner()
     const there = { ...user, tab: at(off, user) }
     const statuses = []
-    for (let round = 0; round < 8; round += 1) statuses.push((await ask(there)).status)
+    for (let round = 0; round < 8; round += 1) statuses.push((await ask(there, { address: '203.0.113.9' })).status)
     expect(statuses).toEqual([403, 403, 403, 403, 403, 403, 503, 503])
-    expect((await ask(user)).status).toBe(403)
+    for (let round = 0; round < 8; round += 1) await there.tab.copy().send('POST', '/api/auth/refresh', {})
+    const proof = signProof(user.key, await challengeFor(there))
+    expect((await ask(there, { proof })).status).toBe(200)
   })
 
   it('with 503 while the database is away, and goes on afterwards', async () => {
@@ -416,6 +419,14 @@ describe('a bound session', () => {
     tab.jar.set('access_token', String(tab.jar.get('access_token')).replace(/^[^.]+/, 'eyJhbGciOiJIUzI1NiJ9'))
     expect((await tab.get('/api/auth/me')).status).toBe(401)
     const refused = await tab.post('/api/auth/refresh')
+    expect([refused.status, tab.jar.has('access_token'), tab.jar.has('refresh_token')]).toEqual([503, false, true])
+    expect((await tab.post('/api/auth/refresh')).status).toBe(200)
+  })
+
+  it('with a second access cookie, planted by a sibling host, loses both and gets another one', async () => {
+    const { tab } = await owner()
+    const cookie = `access_token=planted; ${tab.jar.header()}`
+    const refused = await tab.send('POST', '/api/auth/refresh', {}, { headers: { cookie } })
     expect([refused.status, tab.jar.has('access_token'), tab.jar.has('refresh_token')]).toEqual([503, false, true])
     expect((await tab.post('/api/auth/refresh')).status).toBe(200)
   })

@@ -99,7 +99,6 @@ const usedOf = async (name: string) => {
   )
   return row?.used ?? 0
 }
-/** Codes are counted in a table of their own, so that a restart of a cache gives nobody further tries. */
 /** Somebody with the cookies of a session that is bound to a device, and with another key. */
 const copiedCookies = async () => {
   const { name } = await newAccount()
@@ -113,6 +112,7 @@ const copiedCookies = async () => {
   }
   return () => owner.copy().send('POST', session.refreshUrl, undefined, { headers, byBrowser: true })
 }
+/** Codes are counted in a table of their own, so that a restart of a cache gives nobody further tries. */
 const wrongCodes = async () => (await latchkey.sql.query('select 1 from wrong_codes where failures > 0')).length
 
 const tooMany = '429 Too many requests'
@@ -123,7 +123,10 @@ const waitOfProtocol = 'temporarily_unavailable'
  * `refused`: the answer to one request more. `hidden`: the answer is the same, and only the metrics tell. `passes to`: the limit makes
  * another limiter count.
  */
-type Way = { prepare: () => Promise<Send>; refused: `429 ${string}` | 'hidden' | { passesTo: () => Promise<number> } }
+type Way = {
+  prepare: () => Promise<Send>
+  refused: `${429 | 503} ${string}` | 'hidden' | { passesTo: () => Promise<number> }
+}
 
 const counted: Record<Exclude<(typeof limiterNames)[number], 'token_failures'>, Way> = {
   // Before there is any account.
@@ -189,6 +192,7 @@ const counted: Record<Exclude<(typeof limiterNames)[number], 'token_failures'>, 
     },
     refused: tooMany,
   },
+  bound_refreshes: { prepare: async () => copiedCookies(), refused: '503 Temporarily unavailable' },
   refused_proofs: { prepare: async () => copiedCookies(), refused: 'hidden' },
   refused_proof_events: { prepare: async () => copiedCookies(), refused: 'hidden' },
   logout: {

@@ -8,6 +8,7 @@ import { goodPassword, type Latchkey, startLatchkey } from '../support/latchkey.
 import { inLongRun } from '../support/long-run.js'
 import { addPasskey, signInWith as signInWithPasskey } from '../support/passkey.js'
 import { signInWith, startProviders, type TestProviders } from '../support/providers/test-providers.js'
+import { until } from '../support/until.js'
 
 const newPassword = 'copper-Willow-83-anchor'
 const limited = {
@@ -96,11 +97,13 @@ describe('guesses from many networks at one account', () => {
     expect(withoutTimes(shown(absent))).toEqual(withoutTimes(shown(there)))
     // The name without an account is kept as a mark only, which an operator who knows the name can find.
     expect(await eventsOfCeiling()).toContainEqual({ username: null, is_marked: true })
-    const until = new Date(latchkey.clock.now().getTime() + hours)
-    const query = { since: new Date(0), until, kinds: ['rate_limited' as const], limit: 10 }
+    const end = new Date(latchkey.clock.now().getTime() + hours)
+    const query = { since: new Date(0), until: end, kinds: ['rate_limited' as const], limit: 10 }
     expect(await latchkey.app.rooms.events.about({ name: 'nobody' }, query)).toMatchObject([{ reason: 'account' }])
     const address = nextAddress()
     for (let round = 0; round < 6; round++) await guess('nobody')(address)
+    const used = `select 1 from counters where key = 'login:${address}' and used > 0`
+    await until('the tries are given back', async () => (await latchkey.sql.query(used)).length === 0)
     expect((await guess('somebody-else')(address)).headers.get('ratelimit-remaining')).toBe('4')
   })
 

@@ -1,15 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { json } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { resourceGuard } from '@latchkey/verify/resource'
 import { type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import type { OAuthClientInformation, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js'
 import { decodeJwt } from 'jose'
+import * as oauth from 'oauth4webapi'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newServiceKey } from '../../src/programs/service-keys.js'
 import { addApplication } from '../support/applications.js'
@@ -117,9 +123,9 @@ const createProvider = (given: { document?: string; client?: OAuthClientInformat
   return { provider, kept }
 }
 
-const connect = async (provider: OAuthClientProvider) => {
+const connect = async (provider: OAuthClientProvider, address = resource) => {
   const client = new Client({ name: 'judge', version: '1' })
-  const transport = new StreamableHTTPClientTransport(new URL(resource), { authProvider: provider })
+  const transport = new StreamableHTTPClientTransport(new URL(address), { authProvider: provider })
   try {
     await client.connect(transport)
     return { client, transport }
@@ -177,6 +183,139 @@ describe.each(ways)('the client of the official SDK, known %s', (_, create) => {
     expect(kept.address).toBeInstanceOf(URL)
     expect((await signIn(judged)).who).toBe(claims.sub)
   })
+})
+
+describe('the client of the official SDK at a tool that needs one scope more', () => {
+  let server: ReturnType<typeof createServer>
+  let address: string
+  beforeAll(async () => {
+    const port = await freePort()
+    address = `http://127.0.0.1:${port}/mcp`
+    await addResource(latchkey, { address, name: 'Pages' })
+    const guard = resourceGuard({ publicUrl: latchkey.url, resource: address, scopes: ['read', 'write'] })
+    const writing = guard.needing('write')
+    const serve = async (request: IncomingMessage, response: ServerResponse) => {
+      const body = request.method === 'POST' ? ((await json(request)) as { method: string }) : undefined
+      const { goOn } = await (body?.method === 'tools/call' ? writing : guard).node(request, response)
+      if (!goOn) return
+      const tools = new McpServer({ name: 'pages', version: '1' })
+      tools.registerTool('change', {}, () => ({ content: [{ type: 'text', text: 'Changed' }] }))
+      const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined })
+      response.on('close', () => void transport.close())
+      await tools.connect(transport)
+      await transport.handleRequest(request, response, body)
+    }
+    server = createServer((request, response) => void serve(request, response)).listen(port, '127.0.0.1')
+    await once(server, 'listening')
+  })
+  afterAll(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+
+  /** A program that has asked for less than the 401 told it. */
+  const withRead = async () => {
+    const { provider, kept } = createProvider({ document: documents.serve('/stepping.json') })
+    const { transport } = await connect(provider, address)
+    const asked = kept.address ?? new URL('about:blank')
+    expect(asked.searchParams.get('scope')).toBe('read write')
+    asked.searchParams.set('scope', 'read')
+    await transport.finishAuth((await agree(asked)).searchParams.get('code') ?? '')
+    delete kept.address
+    const connected = await connect(provider, address)
+    if (!connected.client) throw new Error('It was not let in')
+    return { kept, client: connected.client, transport: connected.transport }
+  }
+  const change = async (client: Client) => {
+    const { content } = (await client.callTool({ name: 'change' })) as { content: { text: string }[] }
+    return content[0]?.text
+  }
+
+  it('only renews its tokens while it has a refresh token, and gives up', async () => {
+    const { kept, client } = await withRead()
+    const before = kept.tokens?.refresh_token
+    await expect(change(client)).rejects.toThrow(/403 after trying upscoping/)
+    expect([kept.address, kept.tokens?.scope]).toEqual([undefined, 'read'])
+    expect(kept.tokens?.refresh_token).not.toBe(before)
+    await client.close()
+  })
+
+  it.each([
+    ['its refresh token, and asks for what it has and what is needed', 'refresh_token'],
+    ['all of its tokens, and asks for what the 401 says', 'all'],
+  ])('gets there once it drops %s', async (_, dropped) => {
+    const { kept, client, transport } = await withRead()
+    if (dropped === 'all') delete kept.tokens
+    else delete kept.tokens?.refresh_token
+    await expect(change(client)).rejects.toThrow(UnauthorizedError)
+    expect(kept.address?.searchParams.get('scope')).toBe('read write')
+    await transport.finishAuth((await agree(kept.address ?? new URL('about:blank'))).searchParams.get('code') ?? '')
+    expect(await change(client)).toBe('Changed')
+    await client.close()
+  })
+})
+
+// RFC 9728, 8414, 8707 and 9068, each answer as the library checks it.
+it('a client that knows nothing but the address of the server finds its way by the standards alone', async () => {
+  const insecure = { [oauth.allowInsecureRequests]: true }
+  const content = new Headers({ 'content-type': 'application/json', accept: 'application/json, text/event-stream' })
+  const info = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'standards', version: '1' } }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: info })
+  const use = (token: string) =>
+    oauth.protectedResourceRequest(token, 'POST', new URL(resource), content, body, insecure)
+  const refused = await use('x').catch((error: unknown) => error)
+  if (!(refused instanceof oauth.WWWAuthenticateChallengeError)) throw refused
+  const [challenge] = refused.cause
+  expect(challenge).toMatchObject({ scheme: 'bearer', parameters: { error: 'invalid_token', scope: 'read write' } })
+
+  const described = await oauth.resourceDiscoveryRequest(new URL(resource), insecure)
+  expect(described.url).toBe(challenge?.parameters.resource_metadata)
+  const metadata = await oauth.processResourceDiscoveryResponse(new URL(resource), described)
+  const issuer = new URL(metadata.authorization_servers?.[0] ?? 'about:blank')
+  const found = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure })
+  const server = await oauth.processDiscoveryResponse(issuer, found)
+
+  const client = { client_id: documents.serve('/standards.json') }
+  const redirect = 'http://127.0.0.1:4123/callback'
+  const verifier = oauth.generateRandomCodeVerifier()
+  const state = oauth.generateRandomState()
+  const address = new URL(server.authorization_endpoint ?? 'about:blank')
+  address.search = new URLSearchParams({
+    ...client,
+    response_type: 'code',
+    redirect_uri: redirect,
+    scope: challenge?.parameters.scope ?? '',
+    state,
+    resource: metadata.resource,
+    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+  }).toString()
+  const answer = oauth.validateAuthResponse(server, client, await agree(address), state)
+  const target = { additionalParameters: { resource: metadata.resource }, ...insecure }
+  const redeemed = await oauth.authorizationCodeGrantRequest(
+    server,
+    client,
+    oauth.None(),
+    answer,
+    redirect,
+    verifier,
+    target,
+  )
+  const tokens = await oauth.processAuthorizationCodeResponse(server, client, redeemed)
+  expect((await use(tokens.access_token)).status).toBe(200)
+
+  const refreshed = await oauth.refreshTokenGrantRequest(
+    server,
+    client,
+    oauth.None(),
+    tokens.refresh_token ?? '',
+    target,
+  )
+  const next = await oauth.processRefreshTokenResponse(server, client, refreshed)
+  expect((await use(next.access_token)).status).toBe(200)
+  const request = new Request(resource, { headers: { authorization: `Bearer ${next.access_token}` } })
+  const claims = await oauth.validateJwtAccessToken(server, request, metadata.resource, insecure)
+  expect(claims).toMatchObject({ ...client, scope: 'read write' })
 })
 
 it('the client of the example signs in with its document, and uses the tools', async () => {

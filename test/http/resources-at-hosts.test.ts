@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addApplication } from '../support/applications.js'
-import { challengeOf, newVerifier, postForm } from '../support/authorizations.js'
 import { type Browser, createBrowser } from '../support/client.js'
 import { createCookieJar } from '../support/cookie-jar.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
-import { addResource } from '../support/resources.js'
+import { addResource, resourceTokenFor } from '../support/resources.js'
 import { until } from '../support/until.js'
 
 // An MCP server that cannot be changed, behind a proxy that asks us: what programs with tokens get. The proxies are in test/deployment.
@@ -73,26 +72,8 @@ const withToken = (token: string, asked: Asked = {}, of?: Browser) =>
 
 const callback = 'http://127.0.0.1/callback'
 
-const tokenFor = async (of: Browser, changed: { resource?: string; scope?: string } = {}) => {
-  const verifier = newVerifier()
-  const parameters = new URLSearchParams({
-    client_id: helper.id,
-    redirect_uri: callback,
-    response_type: 'code',
-    code_challenge: challengeOf(verifier),
-    code_challenge_method: 'S256',
-    resource,
-    ...changed,
-  })
-  type Body = { request?: string; user?: { id: string }; location?: string }
-  const asked = (await of.post('/api/auth/authorization', { parameters: parameters.toString() })).body as Body
-  const decision = { request: asked.request, user: asked.user?.id, answer: 'continue' }
-  const answered = (await of.act('/api/auth/authorization/answer', decision)).body as Body
-  const code = new URL(String(answered.location)).searchParams.get('code') ?? ''
-  const form = { grant_type: 'authorization_code', client_id: helper.id, code, redirect_uri: callback }
-  const { body } = await postForm(url(), '/api/auth/token', { ...form, code_verifier: verifier })
-  return body.access_token ?? ''
-}
+const tokenFor = (of: Browser, changed: { resource?: string; scope?: string } = {}) =>
+  resourceTokenFor(of, latchkey, { client: helper, resource, ...changed })
 
 const identityOf = ({ headers }: { headers: Headers }) =>
   Object.fromEntries([...headers].filter(([name]) => name.startsWith('x-auth-')))

@@ -19,6 +19,13 @@ export const Icon = ({ children, size = 20 }: { children: ComponentChildren; siz
   </svg>
 )
 
+/** A mark of another company, in one colour. */
+export const Mark = ({ path }: { path: string }) => (
+  <svg class="provider-logo" viewBox="0 0 24 24" fill="currentColor" aria-hidden="true">
+    <path d={path} />
+  </svg>
+)
+
 export const EyeIcon = ({ crossed }: { crossed: boolean }) => (
   <Icon>
     <path d="M1.8 10S4.8 4.5 10 4.5 18.2 10 18.2 10 15.2 15.5 10 15.5 1.8 10 1.8 10Z" />

@@ -6,7 +6,7 @@ import { storeReturnTo, withReturnTo } from '../browser/navigation.js'
 import { moveFocusTo } from '../hooks/focus.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
-import { DoorIcon } from './icons.js'
+import { DoorIcon, Mark } from './icons.js'
 
 type Props = {
   returnTo: string | undefined
@@ -54,10 +54,5 @@ const marks = new Map([siGithub, siGoogle].map(({ title, path }) => [title, path
 export const ProviderLogo = ({ provider: { name, logo } }: { provider: ProviderButton }) => {
   const mark = marks.get(name)
   if (logo !== undefined) return <img class="provider-logo" src={logo} alt="" width="20" height="20" />
-  if (mark === undefined) return <DoorIcon />
-  return (
-    <svg class="provider-logo" viewBox="0 0 24 24" fill="currentColor" aria-hidden="true">
-      <path d={mark} />
-    </svg>
-  )
+  return mark === undefined ? <DoorIcon /> : <Mark path={mark} />
 }

@@ -1,4 +1,16 @@
 import { useId, useState } from 'preact/hooks'
+import {
+  si1password,
+  siApple,
+  siBitwarden,
+  siDashlane,
+  siEnpass,
+  siGoogle,
+  siGooglechrome,
+  siKeepassxc,
+  siKeeper,
+  siProton,
+} from 'simple-icons'
 import { longestPasskeyName } from '#contract/name-lengths.js'
 import type { Factors, Passkey } from '#contract/schemas.js'
 import { client } from '../browser/client.js'
@@ -6,6 +18,7 @@ import { Button, staysBusy } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { Form, type Values } from '../components/form.js'
 import { returnToApplication } from '../components/from-application.js'
+import { KeyIcon, Mark } from '../components/icons.js'
 import { Notice, useMessage } from '../components/notice.js'
 import { useDisclosure } from '../hooks/focus.js'
 import { useSettings, useWords } from '../hooks/settings.js'
@@ -76,6 +89,25 @@ const AddPasskey = ({ factors }: Props) => {
   )
 }
 
+/** The marks of password managers, by the name that a new passkey of theirs gets. */
+const marks = new Map<string, string>([
+  ['iCloud Keychain', siApple.path],
+  ['Google Password Manager', siGoogle.path],
+  ['Chrome on Mac', siGooglechrome.path],
+  ['1Password', si1password.path],
+  ['Bitwarden', siBitwarden.path],
+  ['Dashlane', siDashlane.path],
+  ['Keeper', siKeeper.path],
+  ['Enpass', siEnpass.path],
+  ['Proton Pass', siProton.path],
+  ['KeePassXC', siKeepassxc.path],
+])
+
+const PasskeyMark = ({ name }: { name: string }) => {
+  const path = marks.get(name)
+  return path === undefined ? <KeyIcon /> : <Mark path={path} />
+}
+
 type RowProps = { passkey: Passkey; isNeeded: boolean }
 
 const PasskeyRow = ({ passkey, isNeeded }: RowProps) => {
@@ -106,10 +138,13 @@ const PasskeyRow = ({ passkey, isNeeded }: RowProps) => {
       <div class={isOpen && openPart === 'rename' ? 'row-body passkey-row changing' : 'row-body passkey-row'}>
         {/* The form shows the name, in the place of the row. */}
         {!(isOpen && openPart === 'rename') && (
-          <div class="row-text">
-            <strong>{name}</strong>
-            <span>{facts.join(' · ')}</span>
-          </div>
+          <>
+            <PasskeyMark name={name} />
+            <div class="row-text">
+              <strong>{name}</strong>
+              <span>{facts.join(' · ')}</span>
+            </div>
+          </>
         )}
         <div {...containerProps}>
           {!isOpen ? (

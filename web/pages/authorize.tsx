@@ -12,6 +12,7 @@ import { Button, staysBusy } from '../components/button.js'
 import { Card, LoadingCard, PageNotLoaded } from '../components/card.js'
 import { authorizePath, rememberApplication } from '../components/from-application.js'
 import { Heading } from '../components/heading.js'
+import { AlertIcon } from '../components/icons.js'
 import { HelpLink, Notice } from '../components/notice.js'
 import { useWords } from '../hooks/settings.js'
 import { useStableCallback } from '../hooks/stable.js'
@@ -226,8 +227,8 @@ const Choose = (question: QuestionProps) => {
   return <QuestionCard question={question} heading={words.chooseHeading} lead={words.chooseLead} action={action} />
 }
 
-/** What is certain about a program, in one list: where it comes from counts more than its name. */
-const ProgramFacts = ({ application, ownSession, resource }: QuestionProps) => {
+/** About a program that the heading names, in one list: where it comes from counts more than its name. */
+const ProgramFacts = ({ ownSession, resource }: QuestionProps) => {
   const words = useWords('authorize')
   if (!ownSession) return null
   const { host, destination } = ownSession
@@ -238,7 +239,6 @@ const ProgramFacts = ({ application, ownSession, resource }: QuestionProps) => {
     site: place.host,
   }
   const facts: [string, string | undefined][] = [
-    [words.program, application?.name],
     [words.comesFrom, host],
     [words.usesResource, resource && `${resource.name} (${resource.address})`],
     [words.answersTo, destinations[destination.kind]],
@@ -264,10 +264,19 @@ const StaysSignedIn = ({ destination, days }: NonNullable<Authorization['ownSess
   return <p class="card-note">{fill(text, { days: String(days) })}</p>
 }
 
+/** How much of what a program says about itself is certain. Of one on this computer not even its host: any other can take its id. */
+const useProgramWarning = ({ application, ownSession }: QuestionProps) => {
+  const words = useWords('authorize')
+  if (ownSession?.destination.kind === 'computer')
+    return fill(words.anyProgram, { application: application?.name ?? '' })
+  return ownSession?.host === undefined ? undefined : fill(words.claimedName, { host: ownSession.host })
+}
+
 /** What the program may do, in the words of the operator, and what it learns of the user. */
 const ProgramConsent = (question: QuestionProps) => {
   const words = useWords('authorize')
-  const { application, user, resource, ownSession, scopes = [] } = question
+  const { user, resource, ownSession, scopes = [] } = question
+  const warning = useProgramWarning(question)
   const names = { ...valuesOf(question), resource: resource?.name ?? '' }
   const shared = scopes.some((scope) => scope === 'openid') ? scopes : (['openid', ...scopes] as const)
   const known: Readonly<Record<string, string>> = words.scopes
@@ -276,9 +285,11 @@ const ProgramConsent = (question: QuestionProps) => {
     <Card>
       <Heading text={fill(words.programHeading, names)} focused={question.takesFocus} />
       <ProgramFacts {...question} />
-      {ownSession?.host !== undefined && <p class="card-note">{fill(words.claimedName, { host: ownSession.host })}</p>}
-      {ownSession?.destination.kind === 'computer' && (
-        <p class="card-note">{fill(words.anyProgram, { application: application?.name ?? '' })}</p>
+      {warning !== undefined && (
+        <div class="notice">
+          <AlertIcon />
+          <div>{warning}</div>
+        </div>
       )}
       <p class="lead">{fill(words.programLead, { ...names, username: user?.username ?? '' })}</p>
       <ul class="points">

@@ -703,7 +703,6 @@ export const de: Words = {
     programHeading: 'Darf {application} auf {resource} zugreifen?',
     programLead: '{application} möchte {resource} in Ihrem Namen ({username}) benutzen und könnte dann:',
     programLearns: 'Es erfährt:',
-    program: 'Programm',
     comesFrom: 'Kommt von',
     usesResource: 'Möchte benutzen',
     answersTo: 'Ihre Antwort geht an',
@@ -711,7 +710,8 @@ export const de: Words = {
     onThisDevice: 'ein Programm auf diesem Gerät ({host})',
     anyProgram:
       'Jedes Programm auf diesem Computer kann sich als {application} ausgeben. Erlauben Sie es nur, wenn Sie es gerade selbst gestartet haben.',
-    claimedName: 'Niemand hat dieses Programm hier geprüft. Sicher ist nur {host}, nicht der Name.',
+    claimedName:
+      'Niemand hat dieses Programm hier geprüft, und seinen Namen hat es selbst gewählt. Sicher ist nur, dass es von {host} kommt.',
     allow: 'Erlauben',
     doNotAllow: 'Nicht erlauben',
     staysSignedIn:

@@ -648,7 +648,6 @@ export const en = {
     programHeading: 'Let {application} use {resource}?',
     programLead: '{application} wants to use {resource} as you, {username}. It could then:',
     programLearns: 'It gets to know:',
-    program: 'Program',
     comesFrom: 'Comes from',
     usesResource: 'Wants to use',
     answersTo: 'Your answer goes to',
@@ -656,7 +655,8 @@ export const en = {
     onThisDevice: 'a program on this device ({host})',
     anyProgram:
       'Any program on this computer can say that it is {application}. Allow it only if you have just started it yourself.',
-    claimedName: 'Nobody here has checked this program. Only {host} is certain, not the name.',
+    claimedName:
+      'Nobody here has checked this program, and its name is its own choice. What is certain is that it comes from {host}.',
     allow: 'Allow',
     doNotAllow: 'Do not allow',
     staysSignedIn:

@@ -676,7 +676,6 @@ export const es: Words = {
     programHeading: '¿Permitir que {application} use {resource}?',
     programLead: '{application} quiere usar {resource} en tu nombre ({username}). Entonces podría:',
     programLearns: 'Recibe:',
-    program: 'Programa',
     comesFrom: 'Viene de',
     usesResource: 'Quiere usar',
     answersTo: 'Tu respuesta va a',
@@ -684,7 +683,8 @@ export const es: Words = {
     onThisDevice: 'un programa de este dispositivo ({host})',
     anyProgram:
       'Cualquier programa de este ordenador puede decir que es {application}. Permítelo solo si acabas de iniciarlo tú.',
-    claimedName: 'Nadie ha comprobado aquí este programa. Solo {host} es seguro, no el nombre.',
+    claimedName:
+      'Nadie ha comprobado aquí este programa, y su nombre lo ha elegido él mismo. Lo único seguro es que viene de {host}.',
     allow: 'Permitir',
     doNotAllow: 'No permitir',
     staysSignedIn:

@@ -692,7 +692,6 @@ export const fr: Words = {
     programHeading: 'Autoriser {application} à utiliser {resource} ?',
     programLead: '{application} veut utiliser {resource} en votre nom ({username}). Il pourrait alors :',
     programLearns: 'Il apprend :',
-    program: 'Programme',
     comesFrom: 'Vient de',
     usesResource: 'Veut utiliser',
     answersTo: 'Votre réponse va à',
@@ -700,7 +699,8 @@ export const fr: Words = {
     onThisDevice: 'un programme sur cet appareil ({host})',
     anyProgram:
       'Tout programme sur cet ordinateur peut se faire passer pour {application}. N’autorisez que si vous venez de le démarrer vous-même.',
-    claimedName: 'Personne n’a vérifié ce programme ici. Seul {host} est certain, pas le nom.',
+    claimedName:
+      'Personne n’a vérifié ce programme ici, et il a choisi son nom lui-même. La seule chose certaine est qu’il vient de {host}.',
     allow: 'Autoriser',
     doNotAllow: 'Ne pas autoriser',
     staysSignedIn:

@@ -46,6 +46,8 @@ export type Cache = {
   forget(key: string): Promise<void>
   ping(): Promise<void>
   close(): Promise<void>
+  /** Whether the counter is at its limit, as far as this process knows. No store is asked. */
+  seemsFull(key: string): boolean
   /** True while the shared store has no room for further counters, and this process counts under new keys. */
   isFull(): boolean
 }
@@ -61,7 +63,7 @@ export const reserveOne = async (store: { reserveAll: Cache['reserveAll'] }, key
  * The counters in a store of several instances. `reserveAll` also stops before a key for which the store has no room, so its answer may
  * end with a reservation that is granted.
  */
-export type SharedCache = Omit<Cache, 'reserve'> & {
+export type SharedCache = Omit<Cache, 'reserve' | 'seemsFull'> & {
   /** Adds what this process has counted while the store could not be reached. False for a key for which the store has no room. */
   carry(missed: readonly MissedCounts[]): Promise<boolean[]>
 }

@@ -166,6 +166,10 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
     ...createSharedNotes(clock, counters),
     noteRefund: (key, windowId) => giveBack(key, windowId, 0),
     openKeys: counters.openKeys,
+    seemsFull: (key) => {
+      const counter = find(key)
+      return counter !== undefined && counter.used >= counter.maximum && counter.ends > clock.now().getTime()
+    },
     ping: async () => undefined,
     isFull: () => false,
     close: async () => counters.clear(),

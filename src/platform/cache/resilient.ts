@@ -172,6 +172,7 @@ export const createResilientCache = ({
         throw error
       }
     },
+    seemsFull: local.seemsFull,
     isFull: shared.isFull,
     close: async () => {
       reachability.stop()

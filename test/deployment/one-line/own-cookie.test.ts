@@ -1,8 +1,6 @@
 import { once } from 'node:events'
-import { readFile, writeFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { checkSite } from '../../../src/commands/applications/site-check.js'
@@ -10,11 +8,10 @@ import { addApplication } from '../../support/applications.js'
 import { type Browser, createBrowser } from '../../support/client.js'
 import { createCookieJar } from '../../support/cookie-jar.js'
 import { type Latchkey, startLatchkey } from '../../support/latchkey.js'
-import { freePort, ownFolder } from '../../support/servers/server.js'
-import { makeCertificate } from '../../support/site/nginx.js'
+import { freePort } from '../../support/servers/server.js'
 import { until } from '../../support/until.js'
 import { type Application, startApplication } from '../application.js'
-import { ownHost, type RunningProxy, startCaddy, startHaproxy, startNginx } from './proxies.js'
+import { certificateFor, ownHost, type RunningProxy, startCaddy, startHaproxy, startNginx } from './proxies.js'
 
 // A host that gets none of our cookies, behind real proxies with the shipped files and over TLS.
 
@@ -30,9 +27,7 @@ beforeAll(async () => {
   const { jar } = await latchkey.signedUp('ada')
   ada = createBrowser(publicUrl, jar, `http://127.0.0.1:${latchkey.config.port}`)
   application = await startApplication()
-  certificate = await ownFolder('certificate')
-  const chain = await makeCertificate(certificate)
-  await writeFile(join(certificate, 'both.pem'), chain + (await readFile(join(certificate, 'privkey.pem'), 'utf8')))
+  certificate = await certificateFor(['localhost'])
 })
 afterEach(() => vi.unstubAllEnvs())
 afterAll(async () => {

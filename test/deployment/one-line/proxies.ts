@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { exampleListener, ownListener, proxyLines } from '../../../src/applications/proxy-lines.js'
 import { testProgram } from '../../support/servers/programs.js'
 import { freePort, ownFolder, startServer } from '../../support/servers/server.js'
-import { listens, replaced } from '../../support/site/nginx.js'
+import { listens, makeCertificate, replaced } from '../../support/site/nginx.js'
 
 const run = promisify(execFile)
 const shipped = fileURLToPath(new URL('../../../deploy/forward-auth/', import.meta.url))
@@ -24,12 +24,20 @@ export type Place = {
 /** A proxy in front of an application on several hosts, as the shipped files and the printed lines make it. */
 export type RunningProxy = { stop(): Promise<void> }
 
+/** A folder with a certificate for these hosts, as each of the proxies wants it. */
+export const certificateFor = async (hosts: readonly string[]) => {
+  const folder = await ownFolder('certificate')
+  const chain = await makeCertificate(folder, hosts)
+  await writeFile(join(folder, 'both.pem'), chain + (await readFile(join(folder, 'privkey.pem'), 'utf8')))
+  return folder
+}
+
 const addressOf = (port: number) => `127.0.0.1:${port}`
-const sitesOf = ({ hosts, port, certificate }: Place) =>
+export const sitesOf = ({ hosts, port, certificate }: Place) =>
   hosts.map((host) => new URL(`http${certificate ? 's' : ''}://${host}:${port}`))
 /** The host of Latchkey itself. */
 export const ownHost = 'auth.site.test'
-const ownSite = ({ port, certificate }: Place) => new URL(`http${certificate ? 's' : ''}://${ownHost}:${port}`)
+export const ownSite = ({ port, certificate }: Place) => new URL(`http${certificate ? 's' : ''}://${ownHost}:${port}`)
 const withAddresses = (text: string, { application, latchkey }: Place) =>
   replaced(text, [
     [exampleListener, addressOf(application)],
@@ -63,7 +71,8 @@ export const startCaddy = async (place: Place): Promise<RunningProxy> => {
   })
 }
 
-export const startNginx = async (place: Place): Promise<RunningProxy> => {
+/** `inLocation`: a line that a guide adds. */
+export const startNginx = async (place: Place, inLocation = ''): Promise<RunningProxy> => {
   const folder = await ownFolder('nginx')
   await mkdir(join(folder, 'snippets'))
   for (const name of ['latchkey.nginx.conf', 'latchkey.nginx-headers.conf']) {
@@ -80,7 +89,8 @@ export const startNginx = async (place: Place): Promise<RunningProxy> => {
         ['ssl default_server;', 'default_server;'],
         ['ssl_reject_handshake on;', 'return 444;'],
       ])
-  const sites = [first, ...sitesOf(place).map(site)].map((text) => replaced(text, [['listen ', 'listen 127.0.0.1:']]))
+  const ownSites = sitesOf(place).map((each) => replaced(site(each), [['location / {', `location / { ${inLocation}`]]))
+  const sites = [first, ...ownSites].map((text) => replaced(text, [['listen ', 'listen 127.0.0.1:']]))
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((name) => `${name}_temp_path ${folder}/${name};`)
     .join('\n')

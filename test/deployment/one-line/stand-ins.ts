@@ -1,9 +1,12 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { parse } from 'yaml'
-import type { Place, RunningProxy } from './proxies.js'
+import { proxyLines } from '../../../src/applications/proxy-lines.js'
+import { ownSite, type Place, type RunningProxy, sitesOf } from './proxies.js'
 
 type Lines = [name: string, value: string][]
 
@@ -39,6 +42,8 @@ const send = async (port: number, method: string, path: string, lines: Lines, bo
 }
 
 type Behaviour = {
+  /** How this host and path are led: to Latchkey itself, to the application by way of the check, or nowhere. */
+  wayOf: (host: string, path: string) => 'ours' | 'checked' | undefined
   /** The address of the check, for what was asked. */
   checkPath: (path: string) => string
   /** What the application gets, from what the visitor and the check have sent. */
@@ -49,13 +54,14 @@ type Behaviour = {
 
 const startStandIn = async (
   place: Place,
-  { checkPath, copy, endsConnectionFirst }: Behaviour,
+  { wayOf, checkPath, copy, endsConnectionFirst }: Behaviour,
 ): Promise<RunningProxy> => {
   const handle = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const { host, path } = targetOf(incoming)
     const method = incoming.method ?? 'GET'
     // A host that is not in its files has no router. Names are compared without capitals and without the port.
-    if (!place.hosts.includes(host.toLowerCase().replace(/:\d+$/, ''))) return void outgoing.writeHead(404).end()
+    const way = wayOf(host.toLowerCase().replace(/:\d+$/, ''), path)
+    if (!way) return void outgoing.writeHead(404).end()
     // Go refuses it.
     if (linesOf(incoming.rawHeaders).filter(([name]) => name.toLowerCase() === 'host').length > 1)
       return void outgoing.writeHead(400).end()
@@ -65,8 +71,14 @@ const startStandIn = async (
     const forwarded: Lines = [
       ['X-Forwarded-For', '127.0.0.1'],
       ['X-Forwarded-Host', host],
-      ['X-Forwarded-Proto', 'http'],
+      ['X-Forwarded-Proto', place.certificate ? 'https' : 'http'],
     ]
+    const pass = ({ status, lines, body: text }: Answer) => {
+      outgoing.writeHead(status, withoutConnection(lines).flat())
+      outgoing.end(text)
+    }
+    if (way === 'ours')
+      return pass(await send(place.latchkey, method, path, [...withoutConnection(visitor), ...forwarded], body))
     const asked: Lines = [['X-Forwarded-Method', method], ['X-Forwarded-Uri', path], ...forwarded]
     const ofCheck = ['host', 'content-length', 'x-forwarded-method', 'x-forwarded-uri']
     const headers: Lines = [
@@ -75,17 +87,17 @@ const startStandIn = async (
       ...asked,
     ]
     const checked = await send(place.latchkey, 'GET', checkPath(path), headers)
-    const pass = ({ status, lines, body: text }: Answer) => {
-      outgoing.writeHead(status, withoutConnection(lines).flat())
-      outgoing.end(text)
-    }
     if (checked.status < 200 || checked.status > 299) return pass(checked)
     const toApplication = withoutConnection(copy(visitor, checked.lines))
     return pass(await send(place.application, method, path, [...toApplication, ...forwarded], body))
   }
-  const server = createServer({ requireHostHeader: false }, (incoming, outgoing) => {
-    handle(incoming, outgoing).catch(() => outgoing.destroy())
-  })
+  const answer = (incoming: IncomingMessage, outgoing: ServerResponse) =>
+    void handle(incoming, outgoing).catch(() => outgoing.destroy())
+  const { certificate } = place
+  const pem = (name: string) => readFile(join(certificate ?? '', name))
+  const server = certificate
+    ? createSecureServer({ key: await pem('privkey.pem'), cert: await pem('fullchain.pem') }, answer)
+    : createServer({ requireHostHeader: false }, answer)
   await new Promise<void>((resolve) => server.listen(place.port, '127.0.0.1', resolve))
   return {
     stop: async () => {
@@ -93,6 +105,29 @@ const startStandIn = async (
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+type Router = { host: string; path: string; isSecure: boolean; isOurs: boolean }
+
+/** The printed lines: a router by its labels, one by a file. */
+const routersOf = (place: Place): Router[] => {
+  const parts = new Map<string, Record<string, string>>()
+  for (const site of sitesOf(place))
+    for (const label of (parse(proxyLines.traefik.site(site)) as { labels: string[] }).labels) {
+      const [, router = '', key = '', value = ''] = /^traefik\.http\.routers\.([\w-]+)\.(\w+)=(.*)$/.exec(label) ?? []
+      parts.set(router, { ...parts.get(router), [key]: value })
+    }
+  const { http } = parse(proxyLines.traefik.once(ownSite(place))) as {
+    http: { routers: Record<string, { rule: string; service: string; tls?: object }> }
+  }
+  const { rule, service, tls } = http.routers.latchkey ?? { rule: '', service: '' }
+  parts.set('latchkey', { rule, service: `${service}@file`, ...(tls && { tls: 'true' }) })
+  return [...parts].map(([name, { rule = '', tls, service, middlewares }]) => {
+    const [, host = '', path = ''] = /^Host\(`([^`]+)`\)(?: && PathPrefix\(`([^`]+)`\))?$/.exec(rule) ?? []
+    if (host === '' || (service !== 'latchkey@file' && middlewares !== 'latchkey@file'))
+      throw new Error(`The router ${name} was not understood`)
+    return { host, path, isSecure: tls === 'true', isOurs: service === 'latchkey@file' }
+  })
 }
 
 /**
@@ -112,7 +147,15 @@ export const startTraefikStandIn = async (place: Place) => {
   const { address, authResponseHeaders, authRequestHeaders } = http.middlewares.latchkey.forwardAuth
   if (authRequestHeaders !== undefined) throw new Error('The check would not see all headers of the visitor')
   const names = authResponseHeaders.map((name) => name.toLowerCase())
+  // The longest rule is asked first. A router without TLS sees no request that comes with it.
+  const routers = routersOf(place)
+    .filter(({ isSecure }) => isSecure === (place.certificate !== undefined))
+    .sort((one, other) => other.path.length - one.path.length)
   return startStandIn(place, {
+    wayOf: (host, path) => {
+      const router = routers.find((each) => each.host === host && path.startsWith(each.path))
+      return router && (router.isOurs ? 'ours' : 'checked')
+    },
     checkPath: () => new URL(address).pathname,
     copy: (visitor, answered) => [
       ...without(visitor, names),
@@ -135,6 +178,7 @@ export const startCaddyStandIn = async (place: Place) => {
   )
   if (names.length < 5 || removals.length !== 5) throw new Error('The file was not understood')
   return startStandIn(place, {
+    wayOf: (host) => (place.hosts.includes(host) ? 'checked' : undefined),
     checkPath: (asked) => path + (asked.includes('?') ? asked.slice(asked.indexOf('?')) : ''),
     copy: (visitor, answered) => {
       const copied = names.flatMap((name): Lines => {

@@ -54,7 +54,7 @@ const answers = (port: number) =>
     socket.once('close', () => resolve(false))
   })
 
-export const answersPing = (cache: Cache) =>
+export const answersPing = (cache: Pick<Cache, 'ping'>) =>
   cache.ping().then(
     () => true,
     () => false,
