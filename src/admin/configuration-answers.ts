@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify'
 import { applicationRefusalSentence, type NewApplicationRefusal } from '../applications/application-changes.js'
 import type { Access } from '../applications/applications.js'
 import { refuse } from '../contract/outcome.js'
@@ -32,7 +31,7 @@ export const resourceAnswer = (refusal: ResourceRefusal) => {
 }
 
 /** The version that the caller has read. Without it a form that was left open would put back what was removed since. */
-export const expectedVersion = ({ headers }: FastifyRequest) => {
+export const expectedVersion = ({ headers }: { headers: { readonly 'if-match'?: string | undefined } }) => {
   const [, version] = /^(?:W\/)?"([\w-]{1,64})"$/.exec(headers['if-match'] ?? '') ?? []
   return version ?? refuse('bad_request', { message: 'Send the version that you have read as If-Match: "VERSION"' })
 }

@@ -96,7 +96,10 @@ const changeRoutes = (server: Server, app: Needed, adminGuard: AdminGuard) => {
         case 'set_by_file':
         case 'changed_meanwhile':
           return changed
-        default:
+        case 'bad_name':
+        case 'bad_resource':
+        case 'bad_scope':
+        case 'too_many_scopes':
           return resourceAnswer(changed)
       }
     },

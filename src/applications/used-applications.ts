@@ -53,6 +53,17 @@ const endOne = (
     await recordEnds(services, sql, kind, await store.deleteById(sql, id), origin)
   })
 
+const countsOf = (database: Database, now: () => ReturnType<typeof liveNow>) => ({
+  /** By the ids of programs: how many sessions of their own they have that have not ended. */
+  countSessions: async () => {
+    const rows = await store.selectSessionCounts(database, now())
+    return new Map(rows.map(({ application_id: id, sessions }) => [id, sessions]))
+  },
+
+  /** How many users have used the application in a session that has not ended. */
+  countUsers: async (sql: Sql, applicationId: string) => (await store.selectUsers(sql, applicationId, now())).length,
+})
+
 export type UsedApplications = ReturnType<typeof createUsedApplications>
 
 /**
@@ -82,15 +93,7 @@ export const createUsedApplications = (
         }),
       ),
 
-    /** By the ids of programs: how many sessions of their own they have that have not ended. */
-    countSessions: async () => {
-      const rows = await store.selectSessionCounts(database, liveNow({ clock, lifetimes }))
-      return new Map(rows.map(({ application_id: id, sessions }) => [id, sessions]))
-    },
-
-    /** How many users have used the application in a session that has not ended. */
-    countUsers: async (sql: Sql, applicationId: string) =>
-      (await store.selectUsers(sql, applicationId, liveNow({ clock, lifetimes }))).length,
+    ...countsOf(database, () => liveNow({ clock, lifetimes })),
 
     /** The scopes that the user has agreed to share, with the name of the application. */
     consentsOf: async (userId: string) =>
