@@ -1,6 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { runInNewContext } from 'node:vm'
+import { type ResourceGuardOptions, resourceGuard } from '@latchkey/verify/resource'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type AdminApplications, type AdminEvent, type AdminResource, adminPath } from '#contract/admin/admin-bodies.js'
 import { openRoomsForCommand } from '../../src/commands/open-for-commands.js'
@@ -87,6 +89,21 @@ it('a resource is added, shown with the lines for its server, changed and delete
   // In this order users are asked.
   expect(Object.keys(shown.scopes)).toEqual(['write', 'a', 'read'])
   expect(paste).toContain(`resource: "${address}",`)
+  // The lines run as they are. The list of ended sessions would be followed for as long as the process lives.
+  const keys: unknown[] = []
+  const used: unknown[] = []
+  const guardOf = (lines: string) =>
+    runInNewContext(`${lines.replace(/^import .*$/m, '')}\n;guard`, {
+      resourceGuard: ({ revocations, ...options }: ResourceGuardOptions) => {
+        keys.push(revocations)
+        return resourceGuard(options)
+      },
+      process: { env: { LATCHKEY_SERVICE_KEY: 'a-key-of-the-mcp-server-0123456789' } },
+      app: { use: (...given: unknown[]) => used.push(given) },
+    }) as ReturnType<typeof resourceGuard>
+  const { metadataPath, express } = guardOf(paste)
+  expect(used).toEqual([[['/mcp', metadataPath], express]])
+  expect(keys).toEqual([{ serviceKey: 'a-key-of-the-mcp-server-0123456789' }])
   expect(paste).toContain('scopes: ["write","a","read"],')
   expect(paste).toContain(`publicUrl: "${latchkey.config.publicUrl}",`)
   expect(paste).toContain('app.use(["/mcp", guard.metadataPath], guard.express)')

@@ -1,4 +1,4 @@
-import { useContext, useId, useState } from 'preact/hooks'
+import { useContext, useId, useRef, useState } from 'preact/hooks'
 import { Button } from '../components/button.js'
 import { FieldMessages } from '../components/field.js'
 import { FormContext } from '../components/form.js'
@@ -26,6 +26,7 @@ export const IconField = ({ src }: { src: string | undefined }) => {
   const { problems, onEdit } = useContext(FormContext)
   const [value, setValue] = useState('')
   const [fault, setFault] = useState<string>()
+  const input = useRef<HTMLInputElement>(null)
   const errors = fault === undefined ? (problems.fields?.icon ?? []) : [fault]
   const choose = async (file: File | undefined) => {
     onEdit('icon')
@@ -44,6 +45,7 @@ export const IconField = ({ src }: { src: string | undefined }) => {
       <div class="icon-field">
         {shown !== undefined && <img src={shown} alt={words.alt} width="40" height="40" />}
         <input
+          ref={input}
           id={id}
           type="file"
           accept="image/png"
@@ -54,6 +56,7 @@ export const IconField = ({ src }: { src: string | undefined }) => {
         {src !== undefined && value !== removed && (
           <Button
             onPress={() => {
+              if (input.current) input.current.value = ''
               setFault(undefined)
               setValue(removed)
             }}
