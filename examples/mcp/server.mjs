@@ -39,9 +39,12 @@ const serve = async (request, response) => {
   try {
     const { goOn } = await guard.node(request, response)
     if (!goOn) return
+    const auth = resourceAuthOf(request)
     const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined })
     response.on('close', () => void transport.close())
-    await toolsOf(resourceAuthOf(request)).connect(transport)
+    // A stream stays open, so it ends with the session, and with the token: then the client opens it again with a new one.
+    if (request.method === 'GET') auth.signal.addEventListener('abort', () => response.destroy())
+    await toolsOf(auth).connect(transport)
     await transport.handleRequest(request, response)
   } catch (error) {
     console.error(error)

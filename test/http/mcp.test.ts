@@ -185,6 +185,24 @@ describe.each(ways)('the client of the official SDK, known %s', (_, create) => {
   })
 })
 
+it('a stream that is open ends within two seconds of the session of its program', async () => {
+  const judged = createProvider({ document: documents.serve('/streaming.json') })
+  await signIn(judged)
+  const access = judged.kept.tokens?.access_token ?? ''
+  const headers = { authorization: `Bearer ${access}`, accept: 'text/event-stream' }
+  const stream = await fetch(resource, { headers })
+  expect([stream.status, stream.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+  let isOpen = true
+  const reading = stream.text().catch(() => undefined)
+  void reading.finally(() => {
+    isOpen = false
+  })
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  expect(isOpen).toBe(true)
+  await tab.remove(`/api/auth/sessions/${String(decodeJwt(access).sid)}`)
+  await until('the stream ends', () => !isOpen, 2_500)
+})
+
 describe('the client of the official SDK at a tool that needs one scope more', () => {
   let server: ReturnType<typeof createServer>
   let address: string

@@ -168,6 +168,30 @@ describe('a request', () => {
     guard.close()
   })
 
+  it('that is answered with a stream is told when its session ends, and no other one is', async () => {
+    const service: Service = {}
+    const guard = guardWith({ revocations: { serviceKey: 'latchkey_0123456789abcdef' } }, service)
+    await expect.poll(async () => statusOf(guard, await token())).toBe(200)
+    const [ended, other] = [
+      await guard.fetch(withToken(await token())),
+      await guard.fetch(withToken(await token({ gen: 1 }))),
+    ]
+    expect([ended.auth?.signal.aborted, other.auth?.signal.aborted]).toEqual([false, false])
+    service.revocations = [{ sid, below: 1 }]
+    await expect.poll(() => ended.auth?.signal.aborted).toBe(true)
+    expect(other.auth?.signal.aborted).toBe(false)
+    guard.close()
+  })
+
+  it('that is answered with a stream is told when its token expires, also without a list', async () => {
+    const { auth } = await guardWith().fetch(withToken(await token({ exp: now() + 2 })))
+    expect(auth?.signal.aborted).toBe(false)
+    await expect.poll(() => auth?.signal.aborted, { timeout: 5_000 }).toBe(true)
+    const late = await guardWith().fetch(withToken(await token({ exp: now() + 2 })))
+    await new Promise((resolve) => setTimeout(resolve, 2_100))
+    expect(late.auth?.signal.aborted).toBe(true)
+  })
+
   it('is answered with 503 while no key was ever read', async () => {
     const guard = guardWith({}, { keys: () => new Response('', { status: 500 }) })
     expect(await statusOf(guard, await token())).toBe(503)

@@ -6,7 +6,7 @@ import { responseOf } from './fetch-responses.js'
 import { createIssuerKeyRing, hasSignature } from './issuer-keys.js'
 import type { NodeRequest } from './node.js'
 import { type NodeResponse, sendAnswer } from './node-response.js'
-import { followRevocations } from './revocations.js'
+import { followRevocations, startTimer } from './revocations.js'
 import { readSettings, type VerifierOptions } from './settings.js'
 import { readObject, splitToken } from './token-text.js'
 import { createCurrentCheck } from './verifier.js'
@@ -56,6 +56,11 @@ export type ResourceAuth = {
   }
   readonly sessionId: string
   readonly claims: Readonly<Record<string, unknown>>
+  /**
+   * Aborts when the token expires, and with `revocations` when its session is known to have ended: for a stream, which stays open when the
+   * request was let in.
+   */
+  readonly signal: AbortSignal
 }
 
 /** Both alternatives have all properties, so that `if (!decision.goOn)` compiles without `strict`, too. */
@@ -153,7 +158,7 @@ const createAnswers = ({ origin, metadataPath, scopes }: Read) => {
   }
 }
 
-const authOf = (token: string, claims: Readonly<Record<string, unknown>>): ResourceAuth | undefined => {
+const authOf = (token: string, claims: Readonly<Record<string, unknown>>) => {
   const { sub, sid, client_id: clientId, exp, scope, groups } = claims
   if (typeof sub !== 'string' || typeof sid !== 'string' || typeof clientId !== 'string') return undefined
   if (typeof scope !== 'string' || !isNumber(exp)) return undefined
@@ -174,8 +179,24 @@ const authOf = (token: string, claims: Readonly<Record<string, unknown>>): Resou
   }
 }
 
+type List = ReturnType<typeof followRevocations> | undefined
+
+/** A signal that aborts as soon as the token is refused. Whoever never asks for it has no timer. */
+const createSignal = (isRefused: () => boolean, expiresIn: number, list: List) => {
+  const over = new AbortController()
+  const end = () => {
+    list?.listeners.delete(look)
+    over.abort()
+  }
+  const look = () => isRefused() && end()
+  list?.listeners.add(look)
+  startTimer(end, expiresIn)
+  look()
+  return over.signal
+}
+
 /** Checks a signed token (RFC 9068, 4). */
-const createCheck = (read: Read, list: ReturnType<typeof followRevocations> | undefined) => {
+const createCheck = (read: Read, list: List) => {
   const { resource, publicUrl, serviceUrl, fetch, now, onProblem } = read
   const findKey = createIssuerKeyRing({ url: `${serviceUrl}/api/auth/keys`, fetch, now, onProblem })
   const refusalNow = createCurrentCheck(read, list)
@@ -192,9 +213,19 @@ const createCheck = (read: Read, list: ReturnType<typeof followRevocations> | un
     const auth = authOf(token, claims)
     const { iat, exp, gen } = claims
     if (!auth || !isNumber(iat) || !isNumber(exp) || !isNumber(gen)) return 'invalid'
-    const refusal = refusalNow({ iat, exp, gen, sid: auth.sessionId, userId: auth.user.id })
+    const facts = { iat, exp, gen, sid: auth.sessionId, userId: auth.user.id }
+    const refusal = refusalNow(facts)
     if (refusal === 'unavailable') return refusal
-    return refusal ? 'invalid' : auth
+    if (refusal) return 'invalid'
+    let signal: AbortSignal | undefined
+    const isOver = () => exp * 1_000 <= now() || list?.refusesToken(facts) === true
+    return {
+      ...auth,
+      get signal() {
+        signal ??= createSignal(isOver, exp * 1_000 - now(), list)
+        return signal
+      },
+    }
   }
 }
 

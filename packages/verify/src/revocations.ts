@@ -70,15 +70,20 @@ const delayAfter = (error: unknown, failures: number) => {
   return Math.max(backoff * (0.5 + Math.random() / 2), error instanceof Refusal ? error.delay : 0)
 }
 
-/** Waits, but ends early when the signal aborts. The timer must not keep a program alive. */
+/** A timer that does not keep a program alive. */
+export const startTimer = (action: () => void, milliseconds: number) => {
+  const timer: unknown = setTimeout(action, milliseconds)
+  if (isObject(timer) && typeof timer.unref === 'function') timer.unref()
+}
+
+/** Waits, but ends early when the signal aborts. */
 const sleep = (milliseconds: number, signal: AbortSignal) =>
   new Promise<void>((resolve) => {
     const end = () => {
       signal.removeEventListener('abort', end)
       resolve()
     }
-    const timer: unknown = setTimeout(end, milliseconds)
-    if (isObject(timer) && typeof timer.unref === 'function') timer.unref()
+    startTimer(end, milliseconds)
     signal.addEventListener('abort', end)
   })
 
@@ -100,6 +105,7 @@ export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Op
   const list = createRevocationList(now)
   const ask = createBoundedFetch(fetch, limits)
   const closing = new AbortController()
+  const listeners = new Set<() => void>()
   let cursor: string | undefined
   let isLoaded = false
   let answeredAt: number | undefined
@@ -116,6 +122,7 @@ export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Op
     if (status !== 200) throw new Refusal(status, answerHeaders.get('retry-after'))
     const answer = readAnswer(text)
     for (const entry of answer.entries) list.add(entry)
+    for (const listen of listeners) listen()
     cursor = answer.cursor
     answeredAt = now()
     isLoaded ||= answer.entries.length < pageSize
@@ -147,6 +154,8 @@ export const followRevocations = ({ url, serviceKey, fetch, now, onProblem }: Op
       age: answeredAt === undefined ? undefined : (now() - answeredAt) / 1000,
       entries: list.size(),
     }),
+    /** Who is called after each answer. */
+    listeners,
     /** The problem that keeps the list from being read until an operator changes something. Undefined if waiting can help. */
     lastingProblem: () => lastingProblem,
     close: () => closing.abort(),
