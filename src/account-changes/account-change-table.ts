@@ -90,6 +90,8 @@ const rows = {
   // Notices: nothing of the account changes.
   // A sign-in in a browser in which the account was not used before.
   new_device: { by: ['sign-in'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'new-device', undo: null, event: null },
+  // A program or a device got a session of its own, which its user can end alone.
+  new_program: { by: ['sign-in'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'new-program', undo: null, event: null },
   // The first request of an administrator in a session.
   admin_session_began: { by: ['caller'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'admin-session-began', undo: null },
   device_trusted: { by: ['sign-in'], otherSessions: 'stay', thisSession: 'stays', voids: [], mail: 'device-trusted', undo: null, event: null },

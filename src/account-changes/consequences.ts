@@ -170,6 +170,7 @@ const tellOwner = async (
 /** Notices that are nothing but a mail. For an owner who gets none, the list of events tells of them instead. */
 const eventsInsteadOfMails: { readonly [Kind in ChangeKind]?: ChangeEventKind } = {
   new_device: 'new_device',
+  new_program: 'new_device',
   device_trusted: 'device_trusted',
   sign_in_unfinished: 'sign_in_unfinished',
 }

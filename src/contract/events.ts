@@ -255,6 +255,7 @@ export const mailNames = [
   'mail-sign-up',
   'no-mail-sign-in',
   'new-device',
+  'new-program',
   'device-trusted',
   'session-stolen',
   'device-proofs-refused',

@@ -35,6 +35,8 @@ export type MailValues = {
   'provider-linked': { username: string; providerName: string } & UndoLink
   'provider-unlinked': { username: string; providerName: string }
   'new-device': { username: string }
+  /** A program got a session of its own, at the resource if it is for one. */
+  'new-program': { username: string; programName: string; resourceName: string | undefined }
   'device-trusted': { username: string }
   'session-stolen': { username: string }
   /** Somebody has sent the cookies of a bound session without the key of its device. */
@@ -95,6 +97,7 @@ export type PageInMails =
   | 'join'
   | 'undo'
   | 'adminEvent'
+  | 'devices'
 
 /** The sentence that says why the recipient gets the mail. `visitor`: a visitor has typed the address, which may have no account. */
 export type Footer = 'account' | 'visitor' | 'invited' | 'last'
@@ -104,7 +107,7 @@ const mail = <const Part extends string>(footer: Footer, ...parts: Part[]) => ({
 /**
  * Every mail, part by part. Most parts are the name of a sentence in the words of each language. `origin` says who caused the mail, from
  * where and when. Mails to an address that a visitor has typed, or that belongs to a thief after an undo, do not have it. `asker` names
- * only the browser, the system and the time. `undo` and `help` are the same in all mails. `help` follows a sentence that tells the reader
+ * only the browser, the system and the time, and `place` only the address and the time. `undo` and `help` are the same in all mails. `help` follows a sentence that tells the reader
  * to ask the administrator, and says where, if SUPPORT_URL is set.
  */
 export const mailForms = {
@@ -132,6 +135,7 @@ export const mailForms = {
   'mail-sign-up': mail('visitor', 'opening', 'code', 'asker', 'linkLead', 'link:mailLogin', 'closing'),
   'no-mail-sign-in': mail('visitor', 'happened', 'asker', 'advice', 'help'),
   'new-device': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
+  'new-program': mail('account', 'happened', 'place', 'advice', 'link:devices'),
   'device-trusted': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
   'device-proofs-refused': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
   'session-stolen': mail('account', 'happened', 'origin', 'advice', 'link:forgotPassword'),
@@ -174,7 +178,7 @@ type PartOf<Kind extends MailKind> =
   FormOf<Kind> extends { parts: readonly (infer Part extends string)[] } ? Part : never
 type SentenceOf<Kind extends MailKind> = Exclude<
   PartOf<Kind>,
-  `link:${PageInMails}` | 'code' | 'origin' | 'asker' | 'undo' | 'help'
+  `link:${PageInMails}` | 'code' | 'origin' | 'asker' | 'place' | 'undo' | 'help'
 >
 
 /** Values that are shown as a span of time. */
@@ -200,6 +204,7 @@ export type MailWords = {
   byOperator: (productName: string, time: string) => string
   byClient: (device: string, ip: string, time: string) => string
   byVisitor: (device: string, time: string) => string
+  byProgram: (ip: string, time: string) => string
   /** The username in mails while a change of it can be undone: its owner knows the former one. */
   renamed: (formerUsername: string, username: string) => string
   undo: (undoFor: string) => string
@@ -226,8 +231,9 @@ const paths: Record<PageInMails, string> = {
   join: '/invite',
   undo: '/undo',
   adminEvent: '/api/auth/admin',
+  devices: '/api/auth/account-page#devices',
 }
-const pagesWithoutToken: readonly PageInMails[] = ['login', 'forgotPassword']
+const pagesWithoutToken: readonly PageInMails[] = ['login', 'forgotPassword', 'devices']
 
 /** Tokens are in the fragment, which appears in no log and no `Referer`. */
 export const createPageAddress = (publicUrl: string) => {

@@ -20,6 +20,7 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   // The mail has no code, so a second one would say nothing new.
   'no-mail-sign-in': { mails: 1, within: 1 * days },
   'new-device': { mails: 5, within: 1 * hours },
+  'new-program': { mails: 5, within: 1 * hours },
   'device-trusted': { mails: 5, within: 1 * hours },
   'session-stolen': { mails: 5, within: 1 * hours },
   'device-proofs-refused': { mails: 5, within: 1 * hours },

@@ -24,6 +24,7 @@ export const mailExamples: MailValues = {
   'step-up-code': { username, code, validFor: 10 * minutes },
   'provider-unlinked': { username, providerName: 'Google' },
   'new-device': { username },
+  'new-program': { username, programName: 'Helper (programs.example)', resourceName: 'Wiki tools' },
   'device-trusted': { username },
   'session-stolen': { username },
   'device-proofs-refused': { username },

@@ -25,6 +25,10 @@ const variants: Readonly<
     values: { invitedBy: undefined },
     applies: (values) => 'invitedBy' in values && values.invitedBy === undefined,
   },
+  withoutResource: {
+    values: { resourceName: undefined },
+    applies: (values) => 'resourceName' in values && values.resourceName === undefined,
+  },
   byOperator: { values: { byOperator: true }, applies: ({ byOperator }) => byOperator === true },
 }
 
@@ -62,6 +66,7 @@ const sharedSentences = {
   byOperator: ['productName', 'time'],
   byClient: ['device', 'ip', 'time'],
   byVisitor: ['device', 'time'],
+  byProgram: ['ip', 'time'],
   renamed: ['formerUsername', 'username'],
 } as const satisfies Partial<Record<keyof MailWords, readonly string[]>>
 const sentenceNames = Object.keys(sharedSentences) as (keyof typeof sharedSentences)[]

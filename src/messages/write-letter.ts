@@ -48,6 +48,10 @@ const originSentence = ({ client, at }: Origin, productName: string, language: L
   return words.byClient(deviceIn(language, client.userAgent), client.ip, time)
 }
 
+/** What a program says about its device is no name that its user knows. */
+const placeSentence = ({ client, at }: Origin, language: Language, words: MailWords) =>
+  words.byProgram(client.ip, formatTime(at, language))
+
 /** The parts of a mail. A link has its own line, so that every mail program recognises it. */
 export type Block = { text: string } | { link: string; label: string } | { code: string } | { contact: string }
 export type Letter = {
@@ -79,6 +83,8 @@ const localizedValues = <Values extends object>(values: Values, language: Langua
 const chosenNames = [
   'passkeyName',
   'tokenName',
+  'programName',
+  'resourceName',
   'applications',
   'invitedBy',
   'groups',
@@ -136,6 +142,7 @@ export const writeLetter = <Kind extends MailKind>(request: LetterRequest<Kind>,
   const blocksOf = (part: string): Block[] => {
     if (part === 'origin') return [{ text: originSentence(origin, productName, language, words) }]
     if (part === 'asker') return [{ text: askerSentence(origin, language, words) }]
+    if (part === 'place') return [{ text: placeSentence(origin, language, words) }]
     if (part === 'undo') return [{ text: words.undo(timeSpan(undoFor, language)) }]
     if (part === 'help') return support === undefined ? [] : [{ text: words.help }, { contact: support }]
     if (part === 'code') return code === undefined ? [] : [{ code }]

@@ -172,7 +172,14 @@ export const createNewSessions = (parts: Parts) => {
   }
 }
 
-type NewDeviceSession = { user: User; session: DeviceSession; client: Client }
+/** `program` and `resource`: the names in the mail. */
+type NewDeviceSession = {
+  user: User
+  session: DeviceSession
+  client: Client
+  program: string
+  resource: string | undefined
+}
 
 /**
  * The session of a device that a signed-in user has approved. It is no further way to sign in: it has the proofs of the session that
@@ -183,7 +190,7 @@ type NewDeviceSession = { user: User; session: DeviceSession; client: Client }
 export const beginDeviceSession = async (
   parts: SessionsRoom & AccountChangesRoom & MessagesRoom,
   sql: Transaction,
-  { user, session, client }: NewDeviceSession,
+  { user, session, client, program, resource }: NewDeviceSession,
 ) => {
   const { accountChanges, events } = parts
   const checkedUser = { id: user.id, undoCount: null, passwordHash: null }
@@ -192,7 +199,8 @@ export const beginDeviceSession = async (
   const facts: SessionFacts = { methods, freshSince: 'now', provider: null, trustedDevice: null }
   const issued = await beginSession(parts, sql, checkedUser, facts, client, session)
   if (!issued) return false
-  await accountChanges.bySignIn(sql, { user: { ...user, ...issued.user }, client }, { new_device: {} })
+  const mail = { programName: program, resourceName: resource }
+  await accountChanges.bySignIn(sql, { user: { ...user, ...issued.user }, client }, { new_program: { mail } })
   const about = { userId: user.id, sessionId: session.id, sessionBeganBy: 'device' } as const
   await events.recordInside(sql, { kind: 'signed_in', reason: 'device', ...about }, client)
   return true

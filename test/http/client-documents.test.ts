@@ -114,6 +114,13 @@ describe('a program with a document', () => {
     const { sessions } = (await tab.get('/api/auth/sessions')).body as { sessions: { resource: string | null }[] }
     expect(sessions.filter((each) => each.resource === 'Wiki tools')).toHaveLength(1)
     expect(requestsFor('/helper.json')).toBe(1)
+    const { text } = await latchkey.mailTo('ada@example.com', /A program has signed in/)
+    const shown = text.replaceAll('\u200b', '')
+    expect(shown).toContain(`The program “Helper (${documents.host})” can now use “Wiki tools” with your account ada`)
+    expect(shown).toMatch(/IP address of the program: \S+\. Time: .* UTC\./)
+    // Its end is one click away, and nothing says that all devices must be signed out.
+    expect(text.match(/https?:\S+/g)).toEqual([`${latchkey.url}/api/auth/account-page#devices`])
+    expect(text).not.toMatch(/Unknown device|all devices/)
   })
 
   it('gets nothing without a resource, and no secret helps it', async () => {

@@ -49,7 +49,8 @@ describe('a native program with offline_access', () => {
     const [session] = await own(tab)
     expect([tokens.claims.sid, session?.current]).toEqual([session?.id, false])
     expect(tokens.scope).toBe('openid profile offline_access')
-    await latchkey.mailTo('ada@example.com', /sign in on a device/)
+    const { text } = await latchkey.mailTo('ada@example.com', /A program has signed in/)
+    expect(text).toMatch(/^The program “Phone” is now signed in with your account ada/m)
   })
 
   it('outlives the sign-out in the browser, and is ended with one click in another one', async () => {

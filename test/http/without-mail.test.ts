@@ -404,6 +404,7 @@ describe('changes of an account', () => {
   it('are on that list if a mail would tell of them, and the list has nothing else but wrong codes and printed links', () => {
     const insteadOfMails = {
       new_device: 'new_device',
+      new_program: 'new_device',
       device_trusted: 'device_trusted',
       sign_in_unfinished: 'sign_in_unfinished',
       // The event is recorded for each refused proof, at most once a minute.

@@ -29,6 +29,7 @@ const neededDetails: { [Kind in KindWithDetails]: ChangeDetails<Kind> } = {
   passkey_removed: { mail: { passkeyName: 'Key' } },
   provider_linked: { mail: { providerName: 'A' }, undo: { identity }, event: { provider: 'provider_a' } },
   provider_unlinked: { mail: { providerName: 'A' }, event: { provider: 'provider_a' } },
+  new_program: { mail: { programName: 'Helper', resourceName: 'Wiki tools' } },
   stepped_up: { proven: 'pwd' },
   email_change_asked: { mail: { newEmail: 'new@example.org' } },
   email_changed: { mail: { newEmail: 'new@example.org' } },

@@ -13,6 +13,7 @@ export const de: MailWords = {
     join: 'Einladung annehmen',
     undo: 'Das war ich nicht',
     adminEvent: 'Diese Änderung ansehen',
+    devices: 'Ansehen, was angemeldet ist',
   },
   footers: {
     visitor: (productName) => `Sie erhalten diese E-Mail, weil diese Adresse bei ${productName} eingegeben wurde.`,
@@ -29,6 +30,7 @@ export const de: MailWords = {
   byOperator: (productName, time) => `Das hat die Administration von ${productName} getan. Zeit: ${time}.`,
   byClient: (device, ip, time) => `Gerät: ${device}. IP-Adresse: ${ip}. Zeit: ${time}.`,
   byVisitor: (device, time) => `Browser: ${device}. Zeit: ${time}.`,
+  byProgram: (ip, time) => `IP-Adresse des Programms: ${ip}. Zeit: ${time}.`,
   renamed: (formerUsername, username) => `${formerUsername} (jetzt ${username})`,
   help: 'So erreichen Sie die Administration:',
   undo: (undoFor) =>
@@ -133,6 +135,15 @@ export const de: MailWords = {
       happened: `Mit Ihrem Konto ${username} bei ${productName} hat sich gerade jemand auf einem Gerät oder in einem Browser angemeldet, mit dem dieses Konto bisher nicht benutzt wurde.`,
       advice:
         'Wenn Sie das waren, brauchen Sie nichts zu tun. Wenn nicht, wählen Sie jetzt ein neues Passwort. Damit werden alle Geräte abgemeldet:',
+    }),
+    'new-program': ({ productName, username, programName, resourceName }) => ({
+      subject: `Ein Programm hat sich mit Ihrem Konto bei ${productName} angemeldet`,
+      happened:
+        resourceName === undefined
+          ? `Das Programm „${programName}“ ist jetzt mit Ihrem Konto ${username} bei ${productName} angemeldet und bleibt es, bis Sie es abmelden.`
+          : `Das Programm „${programName}“ kann jetzt „${resourceName}“ mit Ihrem Konto ${username} bei ${productName} benutzen und bleibt angemeldet, bis Sie es abmelden.`,
+      advice:
+        'Wenn Sie das erlaubt haben, brauchen Sie nichts zu tun. Wenn nicht, melden Sie es auf Ihrer Kontoseite unter „Geräte und Aktivität“ ab: Alles andere bleibt angemeldet. Wenn Sie nicht wissen, wer es erlaubt hat, wählen Sie dort auch ein neues Passwort:',
     }),
     'device-trusted': ({ productName, username }) => ({
       subject: `Ein Browser braucht bei ${productName} keinen Code mehr`,

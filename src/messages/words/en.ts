@@ -14,6 +14,7 @@ export const en: MailWords = {
     join: 'Accept the invitation',
     undo: 'This was not me',
     adminEvent: 'See this change',
+    devices: 'See what is signed in',
   },
   footers: {
     visitor: (productName) => `You receive this email because this address was entered at ${productName}.`,
@@ -26,6 +27,7 @@ export const en: MailWords = {
   byOperator: (productName, time) => `An administrator of ${productName} did this. Time: ${time}.`,
   byClient: (device, ip, time) => `Device: ${device}. IP address: ${ip}. Time: ${time}.`,
   byVisitor: (device, time) => `Browser: ${device}. Time: ${time}.`,
+  byProgram: (ip, time) => `IP address of the program: ${ip}. Time: ${time}.`,
   renamed: (formerUsername, username) => `${formerUsername} (now ${username})`,
   help: 'This is how you reach the administrator:',
   undo: (undoFor) =>
@@ -126,6 +128,15 @@ export const en: MailWords = {
       happened: `Your account ${username} at ${productName} was just used to sign in on a device or in a browser that it has not been used on before.`,
       advice:
         'If this was you, you do not need to do anything. If not, choose a new password now. That signs out all devices:',
+    }),
+    'new-program': ({ productName, username, programName, resourceName }) => ({
+      subject: `A program has signed in with your account at ${productName}`,
+      happened:
+        resourceName === undefined
+          ? `The program “${programName}” is now signed in with your account ${username} at ${productName}, and stays signed in until you end it.`
+          : `The program “${programName}” can now use “${resourceName}” with your account ${username} at ${productName}, and stays signed in until you end it.`,
+      advice:
+        'If you have allowed this, you do not need to do anything. If not, end it on your account page, under “Devices and activity”: nothing else is signed out. If you do not know who has allowed it, choose a new password there, too:',
     }),
     'device-trusted': ({ productName, username }) => ({
       subject: `A browser needs no code for ${productName} any more`,

@@ -13,6 +13,7 @@ export const es: MailWords = {
     join: 'Aceptar la invitación',
     undo: 'No fui yo',
     adminEvent: 'Ver este cambio',
+    devices: 'Ver qué sesiones hay',
   },
   footers: {
     visitor: (productName) => `Recibes este correo porque esta dirección se escribió en ${productName}.`,
@@ -29,6 +30,7 @@ export const es: MailWords = {
   byOperator: (productName, time) => `Lo hizo un administrador de ${productName}. Fecha: ${time}.`,
   byClient: (device, ip, time) => `Dispositivo: ${device}. Dirección IP: ${ip}. Fecha: ${time}.`,
   byVisitor: (device, time) => `Navegador: ${device}. Fecha: ${time}.`,
+  byProgram: (ip, time) => `Dirección IP del programa: ${ip}. Fecha: ${time}.`,
   renamed: (formerUsername, username) => `${formerUsername} (ahora ${username})`,
   help: 'Así puedes contactar con el administrador:',
   undo: (undoFor) =>
@@ -131,6 +133,15 @@ export const es: MailWords = {
       happened: `Se acaba de iniciar sesión con tu cuenta ${username} en ${productName}, en un dispositivo o un navegador en el que no se había usado antes.`,
       advice:
         'Si fuiste tú, no tienes que hacer nada. Si no, elige ahora una contraseña nueva. Así se cierra la sesión en todos los dispositivos:',
+    }),
+    'new-program': ({ productName, username, programName, resourceName }) => ({
+      subject: `Un programa ha iniciado sesión con tu cuenta de ${productName}`,
+      happened:
+        resourceName === undefined
+          ? `El programa «${programName}» tiene ahora una sesión con tu cuenta ${username} en ${productName}, que sigue abierta hasta que la cierres.`
+          : `El programa «${programName}» puede usar ahora «${resourceName}» con tu cuenta ${username} en ${productName}. Su sesión sigue abierta hasta que la cierres.`,
+      advice:
+        'Si lo has permitido tú, no tienes que hacer nada. Si no, cierra su sesión en la página de tu cuenta, en «Dispositivos y actividad»: las demás siguen abiertas. Si no sabes quién lo ha permitido, elige allí también una contraseña nueva:',
     }),
     'device-trusted': ({ productName, username }) => ({
       subject: `Un navegador ya no necesita código para ${productName}`,

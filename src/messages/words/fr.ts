@@ -13,6 +13,7 @@ export const fr: MailWords = {
     join: 'Accepter l’invitation',
     undo: 'Ce n’était pas moi',
     adminEvent: 'Voir cette modification',
+    devices: 'Voir ce qui est connecté',
   },
   footers: {
     visitor: (productName) => `Vous recevez cet e-mail parce que cette adresse a été saisie sur ${productName}.`,
@@ -29,6 +30,7 @@ export const fr: MailWords = {
   byOperator: (productName, time) => `Un administrateur de ${productName} l’a fait. Date : ${time}.`,
   byClient: (device, ip, time) => `Appareil : ${device}. Adresse IP : ${ip}. Date : ${time}.`,
   byVisitor: (device, time) => `Navigateur : ${device}. Date : ${time}.`,
+  byProgram: (ip, time) => `Adresse IP du programme : ${ip}. Date : ${time}.`,
   renamed: (formerUsername, username) => `${formerUsername} (maintenant ${username})`,
   help: 'Pour joindre l’administrateur :',
   undo: (undoFor) =>
@@ -132,6 +134,15 @@ export const fr: MailWords = {
       happened: `Quelqu’un vient de se connecter à votre compte ${username} sur ${productName} depuis un appareil ou un navigateur qui n’avait pas encore été utilisé.`,
       advice:
         'Si c’était vous, vous n’avez rien à faire. Sinon, choisissez dès maintenant un nouveau mot de passe. Tous les appareils seront alors déconnectés :',
+    }),
+    'new-program': ({ productName, username, programName, resourceName }) => ({
+      subject: `Un programme s’est connecté à votre compte sur ${productName}`,
+      happened:
+        resourceName === undefined
+          ? `Le programme « ${programName} » est maintenant connecté à votre compte ${username} sur ${productName}, et le reste jusqu’à ce que vous le déconnectiez.`
+          : `Le programme « ${programName} » peut maintenant utiliser « ${resourceName} » avec votre compte ${username} sur ${productName}, et reste connecté jusqu’à ce que vous le déconnectiez.`,
+      advice:
+        'Si vous l’avez autorisé, vous n’avez rien à faire. Sinon, déconnectez-le sur la page de votre compte, sous « Appareils et activité » : tout le reste demeure connecté. Si vous ne savez pas qui l’a autorisé, choisissez-y aussi un nouveau mot de passe :',
     }),
     'device-trusted': ({ productName, username }) => ({
       subject: `Un navigateur n’a plus besoin de code pour ${productName}`,

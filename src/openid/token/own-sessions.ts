@@ -39,9 +39,19 @@ export const issueInOwnSession = (exchange: TokenExchange, made: NewOwnSession) 
     const proof = user && (await sessionLookups.lockLive(sql, { sessionId: made.approvingSid, userId }))
     if (!user || !proof) return refuse('ended')
     await store.holdApplication(sql, client.id)
-    if (resourceId !== undefined && (await store.holdResource(sql, resourceId)).length === 0) return refuse('ended')
+    const [resource] = resourceId === undefined ? [] : await store.holdResource(sql, resourceId)
+    if (resourceId !== undefined && !resource) return refuse('ended')
     const session = { id: sid, applicationId: client.id, proof }
-    if (!(await beginDeviceSession(exchange, sql, { user, session, client: origin }))) return refuse('ended')
+    if (
+      !(await beginDeviceSession(exchange, sql, {
+        user,
+        session,
+        client: origin,
+        program: client.name,
+        resource: resource?.name,
+      }))
+    )
+      return refuse('ended')
     const scopes = resourceId === undefined ? sharedScopes(content) : content.scopes
     const newAuthorization = { id: authorizationId, sid, clientId: client.id, userId, scopes, resourceId }
     await store.upsertAuthorization(sql, { ...newAuthorization, now: clock.now() })

@@ -65,7 +65,7 @@ export const holdApplication = (sql: Sql, id: string) =>
 
 /** The same of a resource. */
 export const holdResource = (sql: Sql, id: string) =>
-  sql.query<Access>('select access, groups from resources where id = $1 for share', [id])
+  sql.query<Access & { name: string }>('select access, groups, name from resources where id = $1 for share', [id])
 
 type NewAuthorization = {
   id: string

@@ -630,6 +630,7 @@ export const admin: Words['admin'] = {
     'mail-sign-up': 'Code für ein neues Konto',
     'no-mail-sign-in': 'Keine Anmeldung per E-Mail',
     'new-device': 'Neue Anmeldung',
+    'new-program': 'Neues Programm',
     'device-trusted': 'Browser vertraut',
     'device-proofs-refused': 'Cookies einer gebundenen Sitzung kopiert',
     'session-stolen': 'Sitzung kopiert',

@@ -647,6 +647,7 @@ export const admin = {
     'mail-sign-up': 'Code for a new account',
     'no-mail-sign-in': 'No sign-in by email',
     'new-device': 'New sign-in',
+    'new-program': 'New program',
     'device-trusted': 'Browser trusted',
     'device-proofs-refused': 'Cookies of a bound session copied',
     'session-stolen': 'Session copied',

@@ -629,6 +629,7 @@ export const admin: Words['admin'] = {
     'mail-sign-up': 'Código para una cuenta nueva',
     'no-mail-sign-in': 'Sin inicio de sesión por correo',
     'new-device': 'Nuevo inicio de sesión',
+    'new-program': 'Programa nuevo',
     'device-trusted': 'Navegador de confianza',
     'device-proofs-refused': 'Cookies de una sesión vinculada copiadas',
     'session-stolen': 'Sesión copiada',

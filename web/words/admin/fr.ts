@@ -626,6 +626,7 @@ export const admin: Words['admin'] = {
     'mail-sign-up': 'Code pour un nouveau compte',
     'no-mail-sign-in': 'Pas de connexion par e-mail',
     'new-device': 'Nouvelle connexion',
+    'new-program': 'Nouveau programme',
     'device-trusted': 'Navigateur de confiance',
     'device-proofs-refused': 'Cookies d’une session liée copiés',
     'session-stolen': 'Session copiée',
