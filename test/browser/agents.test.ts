@@ -73,17 +73,19 @@ it.each([
     'dark',
     'https://agent.example/callback',
     'agent.example',
+    'Kommt von',
     (host: string) => `Sicher ist nur, dass es von ${host} kommt.`,
   ],
   [
     'light',
     'http://127.0.0.1:4711/callback',
     'ein Programm auf diesem Computer',
+    'Nach eigener Angabe von',
     (host: string) => `Jedes Programm auf diesem Computer kann sich als Agent (${host}) ausgeben.`,
   ],
 ] as const)(
   'the page of a program that nobody registered says how much of it is certain, on a telephone, %s',
-  async (colorScheme, redirect, destination, warning) => {
+  async (colorScheme, redirect, destination, origin, warning) => {
     const look = { locale: 'de-DE', colorScheme, viewport: { width: 390, height: 844 } }
     const { page, leave } = await visitAs(browser, latchkey, 'ada', look)
     const clientId = documents.serve('/agent.json', { client_name: 'Agent', redirect_uris: redirects })
@@ -98,12 +100,13 @@ it.each([
       ]),
     )
     expect(facts).toEqual([
-      ['Kommt von', host, 2],
+      [origin, host, 2],
       ['Möchte benutzen', 'Wiki tools (https://mcp.example.com/mcp)', 2],
       ['Ihre Antwort geht an', destination, 2],
     ])
     const text = await page.locator('main').innerText()
-    for (const said of [warning(host), 'Read pages', 'höchstens 365 Tage']) expect(text).toContain(said)
+    const unchecked = 'Niemand hat dieses Programm hier geprüft, und seinen Namen hat es selbst gewählt.'
+    for (const said of [unchecked, warning(host), 'Read pages', 'höchstens 365 Tage']) expect(text).toContain(said)
     expect(await violationsOn(page)).toEqual([])
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
     await keepPicture(page, `openid-document-${colorScheme}`)

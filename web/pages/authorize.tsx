@@ -235,6 +235,8 @@ const Choose = (question: QuestionProps) => {
 /** About a program that the heading names, in one list: where it comes from counts more than its name. */
 const ProgramFacts = ({ application, ownSession, resource }: QuestionProps) => {
   const words = useWords('authorize')
+  // Any program on this computer can take the id of another one.
+  const isClaimed = ownSession?.destination.kind === 'computer'
   const place = { host: ownSession?.destination.host ?? '' }
   const destinations = {
     computer: words.onThisComputer,
@@ -242,7 +244,10 @@ const ProgramFacts = ({ application, ownSession, resource }: QuestionProps) => {
     site: place.host,
   }
   const facts: [string, string | undefined][] = [
-    [words.comesFrom, ownSession ? ownSession.host : application && new URL(application.home).host],
+    [
+      isClaimed ? words.saysItIsFrom : words.comesFrom,
+      ownSession ? ownSession.host : application && new URL(application.home).host,
+    ],
     [words.usesResource, resource && `${resource.name} (${resource.address})`],
     [words.answersTo, ownSession && destinations[ownSession.destination.kind]],
   ]
@@ -270,9 +275,13 @@ const StaysSignedIn = ({ destination, days }: NonNullable<Authorization['ownSess
 /** How much of what a program says about itself is certain. Of one on this computer not even its host: any other can take its id. */
 const useProgramWarning = ({ application, ownSession }: QuestionProps) => {
   const words = useWords('authorize')
-  if (ownSession?.destination.kind === 'computer')
-    return fill(words.anyProgram, { application: application?.name ?? '' })
-  return ownSession?.host === undefined ? undefined : fill(words.claimedName, { host: ownSession.host })
+  const { host, destination } = ownSession ?? {}
+  const sentences = [
+    ...(host === undefined ? [] : [words.claimedName]),
+    ...(destination?.kind === 'computer' ? [fill(words.anyProgram, { application: application?.name ?? '' })] : []),
+    ...(host !== undefined && destination?.kind !== 'computer' ? [fill(words.certainHost, { host })] : []),
+  ]
+  return sentences.length === 0 ? undefined : sentences.join(' ')
 }
 
 /** What an application gets to know, with the values that it would get. */

@@ -704,14 +704,15 @@ export const de: Words = {
     programLead: '{application} möchte {resource} in Ihrem Namen ({username}) benutzen und könnte dann:',
     programLearns: 'Es erfährt:',
     comesFrom: 'Kommt von',
+    saysItIsFrom: 'Nach eigener Angabe von',
     usesResource: 'Möchte benutzen',
     answersTo: 'Ihre Antwort geht an',
     onThisComputer: 'ein Programm auf diesem Computer',
     onThisDevice: 'ein Programm auf diesem Gerät ({host})',
     anyProgram:
       'Jedes Programm auf diesem Computer kann sich als {application} ausgeben. Erlauben Sie es nur, wenn Sie es gerade selbst gestartet haben.',
-    claimedName:
-      'Niemand hat dieses Programm hier geprüft, und seinen Namen hat es selbst gewählt. Sicher ist nur, dass es von {host} kommt.',
+    claimedName: 'Niemand hat dieses Programm hier geprüft, und seinen Namen hat es selbst gewählt.',
+    certainHost: 'Sicher ist nur, dass es von {host} kommt.',
     allow: 'Erlauben',
     doNotAllow: 'Nicht erlauben',
     staysSignedIn:

@@ -649,14 +649,15 @@ export const en = {
     programLead: '{application} wants to use {resource} as you, {username}. It could then:',
     programLearns: 'It gets to know:',
     comesFrom: 'Comes from',
+    saysItIsFrom: 'Says it is from',
     usesResource: 'Wants to use',
     answersTo: 'Your answer goes to',
     onThisComputer: 'a program on this computer',
     onThisDevice: 'a program on this device ({host})',
     anyProgram:
       'Any program on this computer can say that it is {application}. Allow it only if you have just started it yourself.',
-    claimedName:
-      'Nobody here has checked this program, and its name is its own choice. What is certain is that it comes from {host}.',
+    claimedName: 'Nobody here has checked this program, and its name is its own choice.',
+    certainHost: 'What is certain is that it comes from {host}.',
     allow: 'Allow',
     doNotAllow: 'Do not allow',
     staysSignedIn:

@@ -677,14 +677,15 @@ export const es: Words = {
     programLead: '{application} quiere usar {resource} en tu nombre ({username}). Entonces podría:',
     programLearns: 'Recibe:',
     comesFrom: 'Viene de',
+    saysItIsFrom: 'Dice que viene de',
     usesResource: 'Quiere usar',
     answersTo: 'Tu respuesta va a',
     onThisComputer: 'un programa de este ordenador',
     onThisDevice: 'un programa de este dispositivo ({host})',
     anyProgram:
       'Cualquier programa de este ordenador puede decir que es {application}. Permítelo solo si acabas de iniciarlo tú.',
-    claimedName:
-      'Nadie ha comprobado aquí este programa, y su nombre lo ha elegido él mismo. Lo único seguro es que viene de {host}.',
+    claimedName: 'Nadie ha comprobado aquí este programa, y su nombre lo ha elegido él mismo.',
+    certainHost: 'Lo único seguro es que viene de {host}.',
     allow: 'Permitir',
     doNotAllow: 'No permitir',
     staysSignedIn:

@@ -693,14 +693,15 @@ export const fr: Words = {
     programLead: '{application} veut utiliser {resource} en votre nom ({username}). Il pourrait alors :',
     programLearns: 'Il apprend :',
     comesFrom: 'Vient de',
+    saysItIsFrom: 'Dit venir de',
     usesResource: 'Veut utiliser',
     answersTo: 'Votre réponse va à',
     onThisComputer: 'un programme sur cet ordinateur',
     onThisDevice: 'un programme sur cet appareil ({host})',
     anyProgram:
       'Tout programme sur cet ordinateur peut se faire passer pour {application}. N’autorisez que si vous venez de le démarrer vous-même.',
-    claimedName:
-      'Personne n’a vérifié ce programme ici, et il a choisi son nom lui-même. La seule chose certaine est qu’il vient de {host}.',
+    claimedName: 'Personne n’a vérifié ce programme ici, et il a choisi son nom lui-même.',
+    certainHost: 'La seule chose certaine est qu’il vient de {host}.',
     allow: 'Autoriser',
     doNotAllow: 'Ne pas autoriser',
     staysSignedIn:

@@ -113,6 +113,17 @@ describe('a document', () => {
     [undefined, 'claude.ai'],
     [7, 'claude.ai'],
     ['\u202eedualC\u0007\n', 'edualC (claude.ai)'],
+    // No other host stands beside its own, in whatever dots and brackets.
+    ['Claude (claude.ai)', 'claude.ai'],
+    ['Sign in at claude\u3002ai', 'claude.ai'],
+    ['claude\uff0eai', 'claude.ai'],
+    ['claude\u200b.ai', 'claude.ai'],
+    ['claude[.]ai', 'claude.ai'],
+    ['claude.\u0301ai', 'claude.ai'],
+    ['Notes 1.2 [by Claude]', 'Notes 1.2 by Claude (claude.ai)'],
+    ['\uff08Claude\uff09 \u3010x\u3011', 'Claude x (claude.ai)'],
+    // Marks draw no line over other rows.
+    [`Z${'\u0335'.repeat(30)}oe\u0301`, `Z${'\u0335'.repeat(2)}oé (claude.ai)`],
     ['x'.repeat(200), `${'x'.repeat(60)} (claude.ai)`],
   ])('is called what it may be called: %j', (client_name, name) => {
     expect(readDocument(id, text({ client_name }))).toMatchObject({ name })

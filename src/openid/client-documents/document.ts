@@ -33,6 +33,20 @@ const parsed = (text: string): unknown => {
   }
 }
 
+/** What looks like a host, also in the dots of other scripts: beside it, ours would not be the only one. */
+const hostLike = /[\p{L}\p{N}][.\u3002\uff61]\p{L}/u
+const brackets = /[\p{Ps}\p{Pe}\p{Pi}\p{Pf}<>]/gu
+/** More marks on one letter than languages need draw over the lines above and below. */
+const surplusMarks = /(?<=\p{M}{2})\p{M}+/gu
+
+/** The name that a program has chosen, without what makes it look like more than a name. */
+const chosenName = (name: unknown) => {
+  if (typeof name !== 'string') return null
+  const plain = name.normalize('NFC').replaceAll(brackets, '').replaceAll(surplusMarks, '')
+  const shown = displayName(plain, longestName)
+  return shown === null || hostLike.test(shown.normalize('NFKD').replaceAll(/\p{M}/gu, '')) ? null : shown
+}
+
 const isList = (value: unknown): value is unknown[] => Array.isArray(value)
 
 /** A program of a document has no secret, so it cannot prove itself by any other method. */
@@ -52,7 +66,7 @@ export const readDocument = (id: string, text: string): ClientDocument | { fault
   const redirectAddresses = [...new Set(texts.filter(isDocumentRedirect))]
   if (redirectAddresses.length === 0) return { fault: 'it has no redirect address with https or on this machine' }
   const { host } = new URL(id)
-  const name = displayName(document.client_name, longestName)
+  const name = chosenName(document.client_name)
   return { name: name === null ? host : `${name} (${host})`, redirectAddresses }
 }
 
