@@ -233,8 +233,12 @@ const createVisit = (
     if (claims && !refusal) return admitUser(request, reply, application, claims)
     if (!refusal) throw new Error('A visitor was neither admitted nor refused')
     if (claims && refusal.refused !== 'not_authenticated') metrics?.countRefusedCheck(refusal.refused)
+    // A token that is none of ours is a wrong one here, if the session does not help.
+    const hasBearer = authorizations.some((each) => /^Bearer /i.test(each))
     const isAsked = resource !== undefined && refusal.refused === 'not_authenticated'
-    const shown = isAsked ? { ...refusal, challenge: challengeOf(resource) } : refusal
+    const shown = isAsked
+      ? { ...refusal, challenge: challengeOf(resource, hasBearer ? 'invalid_token' : undefined) }
+      : refusal
     return answerVisitor(request, reply, { asked, hasOwnCookie, realm: realmOfQuestion() }, shown)
   }
 }

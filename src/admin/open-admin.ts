@@ -88,7 +88,7 @@ export const openAdmin = (config: Config, platform: Platform, below: Below) => {
     obstacles: createObstacles({ ...deps, limits, waitingMails, settings }),
     clearLimits: (actor: OperatorContext) => clearLimits({ ...deps, limits }, actor),
     resources: createResources(platform),
-    resourceChanges: createResourceChanges({ ...deps, production }),
+    resourceChanges: createResourceChanges({ ...deps, production, publicUrl }),
     /** The issuer of ID tokens. */
     issuer: applicationIssuer(publicUrl),
     stats: createStats({ ...config, ...platform }),

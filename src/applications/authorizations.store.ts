@@ -15,8 +15,9 @@ const usedApplicationColumns = selectList<UsedApplicationRow>({
   id: 'a.id',
   name: 'a.name',
   home: 'a.home',
-  // An application that is only behind a proxy has no session of its own.
-  hears_logouts: 'a.backchannel_logout is not null or cardinality(a.redirect_addresses) = 0',
+  // An application that is only behind a proxy has no session of its own, and a program of the user has nothing but our tokens.
+  hears_logouts:
+    "a.backchannel_logout is not null or cardinality(a.redirect_addresses) = 0 or a.kind in ('native', 'document')",
   since: 'min(s.created_at)',
   last_used_at: 'max(greatest(s.last_used_at, t.rotated_at))',
 })

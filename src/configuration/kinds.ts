@@ -13,9 +13,11 @@ import { fingerprint } from '../lib/random.js'
 import {
   type Resource,
   type ResourceRefusal,
+  type ResourceTaken,
   resourceFrom,
   resourceRefusalSentence,
   resourceShapeOf,
+  resourceTakenSentence,
 } from '../openid/resources/resource.js'
 import type { ResourceChanges } from '../openid/resources/resources.js'
 import type { Transaction } from '../platform/database/database.js'
@@ -167,8 +169,8 @@ const applicationsKind = ({ applicationChanges: { forFiles } }: Needed): Kind<Ap
   }
 }
 
-const resourceSentence = (refusal: ResourceRefusal | Refused<'resource_taken'> | NoGroup) => {
-  if (refusal.refused === 'resource_taken') return 'another resource has this address or this name'
+const resourceSentence = (refusal: ResourceRefusal | ResourceTaken | NoGroup) => {
+  if (refusal.refused === 'resource_taken') return resourceTakenSentence(refusal)
   return refusal.refused === 'no_group' ? `there is no group ${refusal.group}` : resourceRefusalSentence(refusal)
 }
 type NoGroup = Refused<'no_group'> & { group: string }

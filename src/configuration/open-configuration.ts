@@ -12,7 +12,7 @@ export type ConfigurationRoom = ReturnType<typeof openConfiguration>
 
 /** What operators set: with configuration files, on the page of administrators, and back again. */
 export const openConfiguration = (
-  { production }: { production: boolean },
+  { production, publicUrl }: { production: boolean; publicUrl: string },
   { ungatedDatabase: database, clock }: Platform,
   below: MessagesRoom & ApplicationsRoom & { groups: Groups; liveSettings: LiveSettingsReader },
 ) => {
@@ -24,7 +24,7 @@ export const openConfiguration = (
     const { createResourceChanges, createResources } = await import('../openid/resources/resources.js')
     return {
       resources: createResources({ database }),
-      resourceChanges: createResourceChanges({ ...needed, clock, production }),
+      resourceChanges: createResourceChanges({ ...needed, clock, production, publicUrl }),
     }
   }
   const loadResourceChanges = async () => (await loadResources()).resourceChanges

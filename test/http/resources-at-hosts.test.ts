@@ -163,6 +163,8 @@ describe('a signed token', () => {
       401,
       `Bearer error="invalid_token", resource_metadata="${metadata}", scope="read write"`,
     ])
+    // What is no token of ours at all is a wrong one, too.
+    expect((await withToken('x')).headers.get('www-authenticate')).toContain('error="invalid_token"')
     expect((await withToken(token, { host: 'closed.example.com', uri: '/' }, tab)).status).toBe(401)
     const browserToken = tab.jar.get('access_token') ?? ''
     expect((await withToken(browserToken, {}, tab)).status).toBe(401)

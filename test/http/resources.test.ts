@@ -112,6 +112,16 @@ describe('an authorization request with a resource', () => {
     expect(await outcomeOf(tab, changed)).toBe(outcome)
   })
 
+  it('that its user may not use is named, on the page and to the program', async () => {
+    const asked = await helper.ask(tab, { resource: 'https://staff.example.com/x', scope: 'read' })
+    expect(asked.state).toMatchObject({
+      next: 'no_access',
+      resource: { address: 'https://staff.example.com/x', scopes: [] },
+    })
+    const told = helper.told(await helper.answer(tab, asked, 'deny'))
+    expect(told).toMatchObject({ error: 'access_denied', error_description: 'The user has no access to this resource' })
+  })
+
   it('is refused with two resources, as every parameter is', async () => {
     const { parameters } = await helper.client.request(forWiki)
     parameters.append('resource', 'https://api.example.com')

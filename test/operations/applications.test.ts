@@ -385,6 +385,9 @@ it('who is disabled or locked down may still be signed in to an application that
     applicationsNotTold: [{ name: 'Notes' }],
     applicationsNeverTold: [{ name: 'Blog' }],
   })
+  // A program of the user ends with its session.
+  await latchkey.sql.query("update applications set kind = 'native' where id = $1", [ids[0]])
+  expect(await leave('ally', 'disable')).toBe(`Disabled ally; ended 1 session. ${notYet}\n`)
   for (const id of ids) await command('application', 'delete', id, '--yes')
 })
 

@@ -59,6 +59,7 @@ it.each([
   [[`${address}?a=b`], /has a query/],
   [[`${address}#a`], /has a fragment/],
   [['mcp'], /is no address/],
+  [['https://mcp.example.com/%6dcp'], /has a % in its path/],
   [[`https://mcp.example.com/${'x'.repeat(500)}`], /longer than 500/],
   [[address, '--scope', 'openid'], /scope openid cannot be used/],
   [[address, '--scope', 'offline_access'], /scope offline_access cannot be used/],
@@ -75,6 +76,21 @@ it('a resource needs a name, and who may use it, which must be a group that ther
   expect((await add(address, '--name', 'Wiki tools')).err).toContain('--everyone')
   expect((await add(address, '--name', 'Wiki tools', '--group', 'nobody')).err).toContain('There is no group nobody')
   await add('https://api.example.com', '--name', 'Api', '--everyone')
-  expect((await add('https://api.example.com/', '--name', 'Other', '--everyone')).err).toContain('has this address')
-  expect((await add('https://other.example.com', '--name', 'api', '--everyone')).err).toContain('or this name')
+  expect((await add('https://api.example.com/', '--name', 'Other', '--everyone')).err).toContain(
+    'The resource Api has this address.',
+  )
+  expect((await add('https://other.example.com', '--name', 'api', '--everyone')).err).toContain(
+    'Another resource has the name api.',
+  )
+  const change = await command('resource', 'change', 'Api', '--name', 'API')
+  expect(change.code).toBe(0)
+})
+
+it('an address of Latchkey itself is no resource, and one of an application on its host is', async () => {
+  const { publicUrl } = latchkey.config
+  for (const path of ['', '/', '/api/auth', '/api/service/users', '/.well-known/x'])
+    expect((await add(`${publicUrl}${path}`, '--name', 'Own', '--everyone')).err).toContain(
+      'is an address of Latchkey itself',
+    )
+  expect(await add(`${publicUrl}/mcp`, '--name', 'Shared', '--everyone')).toMatchObject({ code: 0 })
 })

@@ -8,7 +8,7 @@ import type { Latchkey } from './latchkey.js'
 const operator = { ip: 'command line', userAgent: 'test' }
 
 export const resourceChangesOf = ({ app, clock, sql: database, config }: Latchkey) =>
-  createResourceChanges({ ...app.rooms, database, clock, production: config.production })
+  createResourceChanges({ ...app.rooms, database, clock, production: config.production, publicUrl: config.publicUrl })
 
 /** Adds a resource of the running service, as the command does. */
 export const addResource = async (latchkey: Latchkey, given: Partial<NewResource> = {}): Promise<Resource> => {

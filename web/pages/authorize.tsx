@@ -363,7 +363,10 @@ const Share = (question: QuestionProps) => {
 
 const NoAccess = (question: QuestionProps) => {
   const words = useWords('authorize')
-  return <QuestionCard question={question} heading={words.noAccessHeading} lead={words.noAccess} back={words.back} />
+  const { resource } = question
+  // What the user lacks may be the resource, and the program is for everyone.
+  const lead = resource ? words.noAccess.replace('{application}', () => resource.name) : words.noAccess
+  return <QuestionCard question={question} heading={words.noAccessHeading} lead={lead} back={words.back} />
 }
 
 const Prove = (question: QuestionProps) => {

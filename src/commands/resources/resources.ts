@@ -6,6 +6,7 @@ import {
   type ResourceChange,
   type ResourceScope,
   resourceRefusalSentence,
+  resourceTakenSentence,
   scopeFromText,
   scopeNames,
 } from '../../openid/resources/resource.js'
@@ -23,7 +24,7 @@ const sentences: { [Code in Refusal['refused']]: (refusal: Extract<Refusal, { re
   bad_scope: resourceRefusalSentence,
   too_many_scopes: resourceRefusalSentence,
   no_group: ({ group }) => `There is no group ${group}. Make it with: latchkey group add ${group}`,
-  resource_taken: () => 'Another resource has this address or this name.',
+  resource_taken: resourceTakenSentence,
   set_by_file: ({ file }) => `The resource is set by ${file}: change it there, then run latchkey apply.`,
   changed_meanwhile: () => 'The resource was changed in the meantime.',
   no_resource: () => 'The resource was deleted in the meantime.',

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { isLoopbackRedirect, isRedirectAddress } from '../../applications/application-rules.js'
-import { type Application, noAccessReason, publicApplication } from '../../applications/applications.js'
+import { type Application, mayUse, noAccessReason, publicApplication } from '../../applications/applications.js'
 import type { Consents } from '../../applications/used-applications.js'
 import type { Authorization, AuthorizationDecisionBody, AuthorizationStep } from '../../contract/openid.js'
 import { isRefused, refuse } from '../../contract/outcome.js'
@@ -12,6 +12,7 @@ import type { Transaction } from '../../platform/database/database.js'
 import type { SessionsRoom } from '../../sessions/open-sessions.js'
 import type { SessionCaller, TokenHolder } from '../../sessions/sessions.js'
 import type { UsersRoom } from '../../users/open-users.js'
+import type { Resource } from '../resources/resource.js'
 import { commitForHolder, type TokenExchange } from '../token/authorizations.js'
 import type { Codes } from '../token/codes.js'
 import { sharedScopes } from '../token/user-claims.js'
@@ -32,6 +33,7 @@ import {
   hasProvenSince,
   isNotNamedUser,
   lacksConsent,
+  lacksResource,
   nextQuestion,
   type SignedInUser,
   silentError,
@@ -172,6 +174,12 @@ const sharedTexts = ({ username, name, email, groups }: SignedInUser): Record<st
   ...(groups.length > 0 && { groups: groups.toSorted().join(', ') }),
 })
 
+const shownResource = ({ name, address, scopes }: Resource, asked: readonly string[] = []) => ({
+  name,
+  address,
+  scopes: scopes.filter((scope) => asked.includes(scope.name)),
+})
+
 /** What the user is asked to agree to. */
 const consentOf = async (
   { lifetimes, applications }: AuthorizeServices,
@@ -190,14 +198,12 @@ const consentOf = async (
       days: Math.max(1, Math.floor(lifetimes.session / days)),
     },
   }),
-  ...(resource && {
-    resource: {
-      name: resource.name,
-      address: resource.address,
-      scopes: resource.scopes.filter(({ name }) => request.scopes.includes(name)),
-    },
-  }),
+  ...(resource && { resource: shownResource(resource, request.scopes) }),
 })
+
+/** Which of the two the user may not use. */
+const deniedBy = ({ client, resource }: PendingRequest, user: SignedInUser | undefined) =>
+  user && mayUse(client, user.groups) && lacksResource(resource, user) ? 'resource' : 'application'
 
 /** Asks the question, or with `prompt=none` answers with the error that stands for it. */
 const ask = async (
@@ -206,11 +212,11 @@ const ask = async (
   user: SignedInUser | undefined,
   next: AuthorizationStep,
 ): Promise<Authorization> => {
-  const { client, request, visitor } = pending
+  const { client, request, visitor, resource } = pending
   if (user && next === 'no_access') await reportNoAccess(services, pending, user)
   if (request.prompts.includes('none')) {
     const error = visitor.couldNotRenew ? 'temporarily_unavailable' : silentError(pending, next)
-    const end = error === 'access_denied' ? accessDenied(next) : { error }
+    const end = error === 'access_denied' ? accessDenied(next, deniedBy(pending, user)) : { error }
     return finishWithError(services, pending, end, user?.id)
   }
   return {
@@ -219,6 +225,9 @@ const ask = async (
     application: publicApplication(client),
     ...(user && { user: { id: user.id, username: user.username } }),
     ...(user && next === 'consent' && (await consentOf(services, pending, user))),
+    ...(resource &&
+      next === 'no_access' &&
+      deniedBy(pending, user) === 'resource' && { resource: shownResource(resource) }),
     ...(user && next === 'prove' && { methods: [...sufficientMethods({ ...pending, user })] }),
   }
 }
@@ -286,7 +295,7 @@ const takeAnswer = async (
   if (next === 'consent' && answer === 'continue') return finishWithCode(services, pending, user, true)
   if (next !== 'choose' && answer === 'continue') return proceed(services, pending)
   await services.authorizationRequests.handOver(keyOf(pending), user.id)
-  if (answer === 'deny') return finishWithError(services, pending, accessDenied(next), user.id)
+  if (answer === 'deny') return finishWithError(services, pending, accessDenied(next, deniedBy(pending, user)), user.id)
   return proceed(services, { ...pending, request: { ...pending.request, assignedUserId: user.id } })
 }
 

@@ -213,9 +213,12 @@ export const answerBusy = async (services: RequestServices, text: string) => {
 export type RequestEnd = { error: AuthorizationError; description?: string }
 
 /** `step`: the question that was open when the request ended. */
-export const accessDenied = (step: AuthorizationStep): RequestEnd => ({
+export const accessDenied = (
+  step: AuthorizationStep,
+  what: 'application' | 'resource' = 'application',
+): RequestEnd => ({
   error: 'access_denied',
-  description: step === 'no_access' ? 'The user has no access to this application' : 'The user has declined',
+  description: step === 'no_access' ? `The user has no access to this ${what}` : 'The user has declined',
 })
 
 /** Ends the request without a code. This is counted as a normal end and not as an error of the application. */

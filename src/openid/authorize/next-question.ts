@@ -87,13 +87,16 @@ type Question = {
   errorIfSilent: AuthorizationError
 }
 
+/** Whether the resource is what the user may not use. */
+export const lacksResource = (resource: Access | undefined, user: SignedInUser) =>
+  resource !== undefined && !mayUse(resource, user.groups)
+
 /** The order matters: an account without access is not asked for a proof, and consent comes after the proof. */
 const questions: readonly Question[] = [
   { step: 'choose', isAsked: mustChooseUser, errorIfSilent: 'login_required' },
   {
     step: 'no_access',
-    isAsked: ({ client, resource, user }) =>
-      !mayUse(client, user.groups) || (resource !== undefined && !mayUse(resource, user.groups)),
+    isAsked: ({ client, resource, user }) => !mayUse(client, user.groups) || lacksResource(resource, user),
     errorIfSilent: 'access_denied',
   },
   {

@@ -25,6 +25,15 @@ describe('which documents may be fetched', () => {
     ['https://files.example.com:8443/programs/%2e%2e/other.json', false],
     ['https://files.example.com:8443/programs/..%2fother.json', false],
     ['https://files.example.com:8443/programs/..%5Cother.json', false],
+    ['https://files.example.com:8443/programs/..;/other.json', false],
+    ['https://files.example.com:8443/programs/a;b.json', false],
+    ['https://files.example.com:8443/programs/%252e%252e/other.json', false],
+    ['https://files.example.com:8443/programs/%c0%ae%c0%ae/other.json', false],
+    ['https://files.example.com:8443/programs/%61.json', false],
+    ['https://files.example.com:8443/programs/...json', false],
+    ['https://files.example.com:8443/programs//other.json', false],
+    // Where the whole host is on the list, its own servers decide.
+    ['https://claude.ai/a;b/%61.json', true],
     // It is not written as a URL parser writes it.
     ['https://CLAUDE.ai/x', false],
     ['https://claude.ai:443/x', false],
@@ -49,12 +58,19 @@ describe('which documents may be fetched', () => {
     expect(isAllowedDocument(id, documentHosts(''))).toBe(false)
   })
 
-  it.each(['*.claude.ai', 'https://claude.ai', 'claude.ai/x', 'claude.ai/../', 'claude.ai:443', 'a b', '/x/'])(
-    'the list has no %s',
-    (entry) => {
-      expect(() => documentHosts(entry)).toThrow(/must be hosts/)
-    },
-  )
+  it.each([
+    '*.claude.ai',
+    'https://claude.ai',
+    'claude.ai/x',
+    'claude.ai/../',
+    'claude.ai/a;b/',
+    'claude.ai/..a/',
+    'claude.ai:443',
+    'a b',
+    '/x/',
+  ])('the list has no %s', (entry) => {
+    expect(() => documentHosts(entry)).toThrow(/must be hosts/)
+  })
 })
 
 describe('a document', () => {

@@ -6,6 +6,8 @@ const longestId = 500
 const longestName = 60
 /** A server may read these as the dots and slashes of a path, and then the beginning of the path says nothing. */
 const encodedPathSigns = /%(?:2e|2f|5c)/i
+/** A path that every server reads alike, where its beginning decides. */
+const isPlainBelow = (pathname: string) => /^[\w.~/-]+$/.test(pathname) && !/\/\.\.|\/\//.test(pathname)
 
 /** Whether a `client_id` means a document. */
 export const isDocumentId = (clientId: string) => clientId.startsWith('https://')
@@ -16,7 +18,9 @@ export const isAllowedDocument = (clientId: string, hosts: readonly DocumentHost
   const { href, host, pathname, username, password } = new URL(clientId)
   if (href !== clientId || pathname === '/' || username !== '' || password !== '') return false
   if (/[?#]/.test(clientId) || encodedPathSigns.test(pathname)) return false
-  return hosts.some((each) => each.host === host && pathname.startsWith(each.path))
+  return hosts.some(
+    (each) => each.host === host && (each.path === '/' || (pathname.startsWith(each.path) && isPlainBelow(pathname))),
+  )
 }
 
 /** What counts of a document. Nothing else of it is shown or fetched. */

@@ -42,6 +42,8 @@ const faults = {
   ...addressFaults,
   too_long: `is longer than ${longestAddress} characters`,
   query: 'has a query (?)',
+  encoded: 'has a % in its path, which not every program reads alike',
+  own: 'is an address of Latchkey itself',
 } as const
 
 export type ResourceRefusal =
@@ -50,10 +52,21 @@ export type ResourceRefusal =
   | (Refused<'bad_scope'> & { scope: string })
   | Refused<'too_many_scopes'>
 
-const faultOfAddress = (address: string, production: boolean): keyof typeof faults | undefined => {
+/** Of an application on our host, the address says more than the host. */
+const ownPaths = /^\/(?:$|api\/(?:auth|service)(?:\/|$)|\.well-known(?:\/|$)|\.latchkey(?:\/|$))/
+
+export type ResourceContext = { production: boolean; publicUrl: string }
+
+const faultOfAddress = (
+  address: string,
+  { production, publicUrl }: ResourceContext,
+): keyof typeof faults | undefined => {
   const fault = addressFault(address, { kind: 'web', production })
   if (fault) return fault
   if (address.includes('?')) return 'query'
+  if (address.includes('%')) return 'encoded'
+  const { origin, pathname } = new URL(address)
+  if (origin === new URL(publicUrl).origin && ownPaths.test(pathname)) return 'own'
   return address.length > longestAddress ? 'too_long' : undefined
 }
 
@@ -65,9 +78,9 @@ const isScope = ({ name, description }: ResourceScope) =>
 /** Finds the fault of a resource, before anything is written. */
 export const resourceFault = (
   { address, name, scopes }: NewResource,
-  production: boolean,
+  context: ResourceContext,
 ): ResourceRefusal | undefined => {
-  const fault = faultOfAddress(address, production)
+  const fault = faultOfAddress(address, context)
   if (fault) return refuse('bad_resource', { address, fault })
   if (displayName(name, longestApplicationName) !== name) return refuse('bad_name')
   if (scopes.length > maxScopes) return refuse('too_many_scopes')
@@ -90,6 +103,11 @@ const sentences: {
 
 export const resourceRefusalSentence = (refusal: ResourceRefusal) =>
   (sentences[refusal.refused] as (refusal: ResourceRefusal) => string)(refusal)
+
+export type ResourceTaken = Refused<'resource_taken'> & { taken: 'address' | 'name'; by: string }
+
+export const resourceTakenSentence = ({ taken, by }: ResourceTaken) =>
+  taken === 'address' ? `The resource ${by} has this address.` : `Another resource has the name ${by}.`
 
 /** In the words of a file, with every value. */
 export const fullResourceShapeOf = ({

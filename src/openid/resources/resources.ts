@@ -13,6 +13,7 @@ import {
   commitUnlessRefused,
   type Database,
   isUniqueViolation,
+  type Sql,
   type Transaction,
 } from '../../platform/database/database.js'
 import {
@@ -20,6 +21,8 @@ import {
   normalResource,
   type Resource,
   type ResourceChange,
+  type ResourceContext,
+  type ResourceTaken,
   recordedResource,
   recordedValues,
   resourceFault,
@@ -47,12 +50,11 @@ type Needed = {
   configurationTrail: ConfigurationTrail
   groups: Groups
   usedApplications: UsedApplications
-  production: boolean
-}
+} & ResourceContext
 
 /** Checks a resource and its groups. The groups are held, so that none is deleted before the transaction ends. */
-const faultOf = async (sql: Transaction, resource: NewResource, { groups, production }: Needed) => {
-  const fault = resourceFault(resource, production)
+const faultOf = async (sql: Transaction, resource: NewResource, { groups, production, publicUrl }: Needed) => {
+  const fault = resourceFault(resource, { production, publicUrl })
   if (fault) return fault
   const existing = await groups.hold(sql, resource.groups)
   const unknown = resource.groups.find((name) => !existing.includes(name))
@@ -96,6 +98,15 @@ const record = (
 /** `id`: of one that was deleted, and is there again. `setByFile`: the file that owns the resource from now on. */
 type Fixed = { id?: string | undefined; setByFile?: string | null }
 
+/** Which of the two another resource has. */
+const takenBy = async (sql: Sql, { address, name }: Pick<Resource, 'address' | 'name'>): Promise<ResourceTaken> => {
+  const [other] = await store.selectByAddress(sql, address)
+  return {
+    ...refuse('resource_taken'),
+    ...(other ? { taken: 'address', by: other.name } : { taken: 'name', by: name }),
+  }
+}
+
 const addInside = async (
   needed: Needed,
   sql: Transaction,
@@ -113,7 +124,7 @@ const addInside = async (
   }
   const fault = await faultOf(sql, resource, needed)
   if (fault) return fault
-  if ((await store.insert(sql, resource)).length === 0) return refuse('resource_taken')
+  if ((await store.insert(sql, resource)).length === 0) return takenBy(sql, resource)
   await record(needed, sql, 'resource_added', resource, { after: recordedResource(resource) }, origin)
   return { resource }
 }
@@ -182,7 +193,8 @@ export const createResourceChanges = (needed: Needed) => {
       try {
         return await whileHeld(id, origin, options, (sql, before) => changeInside(needed, sql, before, change, origin))
       } catch (error) {
-        if (isUniqueViolation(error, 'resources_name')) return refuse('resource_taken')
+        if (isUniqueViolation(error, 'resources_name'))
+          return { ...refuse('resource_taken'), taken: 'name', by: change.name ?? '' } as const
         throw error
       }
     },
