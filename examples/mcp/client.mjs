@@ -26,6 +26,10 @@ const provider = {
   saveTokens: (tokens) => void Object.assign(kept, { tokens }),
   codeVerifier: () => kept.verifier,
   saveCodeVerifier: (verifier) => void Object.assign(kept, { verifier }),
+  // The session was ended, or the tokens are too old: without this, the client throws InvalidGrantError instead of asking the user again.
+  invalidateCredentials: (what) => {
+    if (what === 'all' || what === 'tokens') delete kept.tokens
+  },
   redirectToAuthorization: (address) => console.log(`Open ${address.href}`),
 }
 

@@ -86,6 +86,24 @@ it('a resource needs a name, and who may use it, which must be a group that ther
   expect(change.code).toBe(0)
 })
 
+it('programs of documents are found by their addresses, and a name that they share says which', async () => {
+  const documents = ['https://programs.example/a.json', 'https://programs.example/b.json']
+  for (const document of documents)
+    await latchkey.sql.query(
+      `insert into applications
+         (id, document, name, home, kind, redirect_addresses, access, consent, pkce, algorithm, device_flow, tokens, created_at)
+       values (gen_random_uuid(), $1, 'Notes (programs.example)', 'https://programs.example', 'document', '{http://127.0.0.1/}',
+         'everyone', 'ask', true, 'RS256', false, false, now())`,
+      [document],
+    )
+  const { out } = await command('application', 'list')
+  for (const document of documents) expect(out).toContain(document)
+  const { code, err } = await command('application', 'show', 'Notes (programs.example)')
+  expect([code, err]).toEqual([1, expect.stringContaining(`Name the address of its document: ${documents.join(', ')}`)])
+  expect(await json('application', 'show', documents[1] ?? '')).toMatchObject({ document: documents[1] })
+  await latchkey.sql.query("delete from applications where kind = 'document'")
+})
+
 it('an address of Latchkey itself is no resource, and one of an application on its host is', async () => {
   const { publicUrl } = latchkey.config
   for (const path of ['', '/', '/api/auth', '/api/service/users', '/.well-known/x'])

@@ -248,9 +248,21 @@ export const throwIfRefused = <Value>(outcome: Value, name: string): Exclude<Val
   throw new CommandFailure(`Nothing was changed. ${printableText(sentence(refusal, name))}`)
 }
 
-/** Finds an application by its name (small and large letters are the same) or by its id. */
-export const requireApplication = async ({ applications }: CommandRooms, text: string) => {
+/** Several programs of documents may have one name, so no name is good enough to find one. */
+const documentsNamed = async ({ applications }: CommandRooms, name: string) =>
+  (await applications.list()).flatMap((each) =>
+    each.document !== undefined && each.name === name ? [each.document] : [],
+  )
+
+/** Finds an application by its name (small and large letters are the same), its id, or the address of its document. */
+export const requireApplication = async (rooms: CommandRooms, text: string) => {
+  const { applications } = rooms
   const found = (await applications.findByName(text)) ?? (await applications.find(text))
+  const documents = found ? [] : await documentsNamed(rooms, text)
+  if (documents.length > 0)
+    throw new CommandFailure(
+      `${printableText(text)} is the name of a program that nobody registered. Name the address of its document: ${documents.map(printableText).join(', ')}`,
+    )
   if (!found) throw new CommandFailure(`There is no application ${text}. See: latchkey application list`)
   return found
 }

@@ -7,7 +7,7 @@ import { accessText, requireApplication, throwIfRefused } from './application-op
 const applicationTable = (applications: readonly Application[]) =>
   asTable([
     ['NAME', 'KIND', 'FOR', 'HOME', 'ID'],
-    ...applications.map((each) => [each.name, each.kind, accessText(each), each.home, each.id]),
+    ...applications.map((each) => [each.name, each.kind, accessText(each), each.document ?? each.home, each.id]),
   ])
 
 export const applicationList = command({
