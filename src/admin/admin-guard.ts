@@ -2,10 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AccountChanges } from '../account-changes/account-changes.js'
 import type { AdminRole } from '../contract/admin/admin-bodies.js'
 import type { EventKind } from '../contract/events.js'
-import { countFactors } from '../contract/factors.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { RefusalCode } from '../contract/refusals.js'
 import { reachingTwoFactors } from '../contract/second-factors.js'
+import { hasSecondFactorSince, newProofLifetimeFor } from '../factors/freshness.js'
 import type { Factors } from '../factors/second-factors.js'
 import { limitHeaders, sendRefusal } from '../http/errors.js'
 import { type RouteLimiters, sessionSubject } from '../http/limiters.js'
@@ -22,9 +22,6 @@ import type { Callers } from '../sessions/callers.js'
 import type { Csrf } from '../sessions/csrf.js'
 import type { CallerContext } from '../sessions/session-facts.js'
 import type { Config } from '../settings/config.js'
-
-/** How old the second factor may be for a change of an application or a setting: whoever may make one can sign in there as anybody. */
-const configurationProofLifetime = 5 * minutes
 
 /** How long the proof of a second factor lasts for administrators, also if they only read. */
 const proofLifetime = 8 * hours
@@ -64,12 +61,10 @@ const refuseWithoutProof = async (
   { proof }: Administrator,
   maxAge: number,
 ) => {
-  const { methods, secondFactorAt } = proof
-  const age = clock.now().getTime() - (secondFactorAt?.getTime() ?? Number.NEGATIVE_INFINITY)
-  if (countFactors(methods) === 2 && age <= maxAge) return undefined
+  if (hasSecondFactorSince(proof, clock.now(), maxAge)) return undefined
   const userMethods = await factors.proofsByUserId(callers.of(request).userId)
   const message = 'Administrators confirm with a second factor that it is them'
-  return refuse('fresh_sign_in_required', { message, methods: reachingTwoFactors(userMethods ?? [], methods) })
+  return refuse('fresh_sign_in_required', { message, methods: reachingTwoFactors(userMethods ?? [], proof.methods) })
 }
 
 /**
@@ -167,7 +162,7 @@ export const createAdminGuard = (needed: Needed) => {
   })
 
   const requireNewProof = guardHook({}, ['fresh_sign_in_required', 'group_required'], async (request, reply) => {
-    const maxAge = Math.min(configurationProofLifetime, config.freshFor)
+    const maxAge = newProofLifetimeFor(config.freshFor)
     const refusal = await refuseWithoutProof(needed, request, administratorOf(request), maxAge)
     return refusal && sendRefusal(reply, refusal)
   })

@@ -61,8 +61,18 @@ export const createAdministrators = (
   /** Transactions whose actor was checked. One check is enough, because its locks last until the transaction ends. */
   const checkedTransactions = new WeakSet<Transaction>()
 
+  /** The names of the groups, if there are administrators at all. */
+  const administeringGroups = async (sql: Sql = database) => {
+    const { admin, names } = await roles(sql)
+    return admin === undefined ? [] : names
+  }
+
   return {
     roles,
+
+    /** Whether a user in these groups is an administrator or support. */
+    areAdministering: async (groups: readonly string[]) =>
+      groups.length > 0 && (await administeringGroups()).some((name) => groups.includes(name)),
 
     /** The groups that a setting names and that do not exist. */
     missingGroups: async (sql: Sql) => {
