@@ -16,6 +16,7 @@ import {
   type Consequences,
   consequencesOf,
   isDeletion,
+  type KindBy,
   type Voided,
 } from './account-change-table.js'
 import { type Undoable, type Undos, undoLifetime } from './undos.js'
@@ -176,6 +177,8 @@ const eventsInsteadOfMails: { readonly [Kind in ChangeKind]?: ChangeEventKind } 
 
 const anonymousClient: Client = { ip: '', userAgent: '' }
 
+const isOperatorsChange = (kind: ChangeKind): kind is KindBy<'operator'> => consequencesOf(kind).by.includes('operator')
+
 /**
  * Records the event. After a deletion it has the user's id, which programs know from the webhook, and nothing else that leads to the
  * user: the client is recorded only if it is an operator's.
@@ -187,12 +190,14 @@ const record = async (
   kind: ChangeKind,
   details: AnyDetails,
 ) => {
-  const { events } = services
+  const { administratorTrail } = services
   const row = consequencesOf(kind)
-  const event = row.event ?? (isTold(services, user) ? undefined : eventsInsteadOfMails[kind])
-  if (event === undefined) return
+  const eventKind = row.event ?? (isTold(services, user) ? undefined : eventsInsteadOfMails[kind])
+  if (eventKind === undefined) return
   const session = caller && { sessionId: caller.sessionId }
-  if (isDeletion(row))
-    await events.recordInside(sql, { kind: event, reason: user.id }, caller ? anonymousClient : client)
-  else await events.recordInside(sql, { kind: event, userId: user.id, ...session, ...details.event }, client)
+  const change = isOperatorsChange(kind) ? kind : undefined
+  const event = isDeletion(row)
+    ? { kind: eventKind, reason: user.id }
+    : { kind: eventKind, userId: user.id, ...session, ...details.event }
+  await administratorTrail.record(sql, { event, user, change }, isDeletion(row) && caller ? anonymousClient : client)
 }

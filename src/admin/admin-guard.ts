@@ -15,6 +15,7 @@ import { guardHook, route } from '../http/route.js'
 import type { Clock } from '../lib/clock.js'
 import { hours, minutes } from '../lib/durations.js'
 import { RecentMap } from '../lib/recent.js'
+import { isUuid } from '../lib/uuid.js'
 import type { Events } from '../messages/events.js'
 import { cleanReason } from '../programs/service-callers.js'
 import type { Administrator, Administrators } from '../sessions/administrators.js'
@@ -147,7 +148,7 @@ export const adminRoute: typeof route = (server, address, options) =>
  * exist.
  */
 export const createAdminGuard = (needed: Needed) => {
-  const { callers, csrf, config } = needed
+  const { callers, csrf, config, clock, administrators } = needed
   const admission = createAdmission(needed)
   const limit = limitAdministrators(needed)
   const { administratorOf } = admission
@@ -156,14 +157,27 @@ export const createAdminGuard = (needed: Needed) => {
     callers.find(request) ? undefined : sendNotFound(reply),
   )
 
-  const requireFreshProof = guardHook({}, ['fresh_sign_in_required'], async (request, reply) => {
-    const refusal = await refuseWithoutProof(needed, request, administratorOf(request), config.freshFor)
+  const refuseWithoutNewProof = (request: FastifyRequest) =>
+    refuseWithoutProof(needed, request, administratorOf(request), newProofLifetimeFor(config.freshFor))
+
+  const requireNewProof = guardHook({}, ['fresh_sign_in_required', 'group_required'], async (request, reply) => {
+    const refusal = await refuseWithoutNewProof(request)
     return refusal && sendRefusal(reply, refusal)
   })
 
-  const requireNewProof = guardHook({}, ['fresh_sign_in_required', 'group_required'], async (request, reply) => {
-    const maxAge = newProofLifetimeFor(config.freshFor)
-    const refusal = await refuseWithoutProof(needed, request, administratorOf(request), maxAge)
+  const isAboutAdministrator = async ({ params }: FastifyRequest) => {
+    const { id } = params as { id?: string }
+    return id !== undefined && isUuid(id) && (await administrators.isAdministering(id))
+  }
+
+  /** Accounts of administrators and of support need the proof that applications need: whoever is put out of the group is told no more. */
+  const requireFreshProof = guardHook({}, ['fresh_sign_in_required'], async (request, reply) => {
+    const administrator = administratorOf(request)
+    const isNew = hasSecondFactorSince(administrator.proof, clock.now(), newProofLifetimeFor(config.freshFor))
+    const needsNewProof = !isNew && (await isAboutAdministrator(request))
+    const refusal = needsNewProof
+      ? await refuseWithoutNewProof(request)
+      : await refuseWithoutProof(needed, request, administrator, config.freshFor)
     return refusal && sendRefusal(reply, refusal)
   })
 
@@ -202,6 +216,8 @@ export const createAdminGuard = (needed: Needed) => {
     /** The same for everything else of applications and settings. ADMIN_APPLICATIONS switches it off. */
     changeConfiguration: [...readHooks('admin'), csrf.required, requireApplicationsOn, requireNewProof],
     administratorOf,
+    /** For handlers that find out only later whether a new proof is needed. */
+    refuseWithoutNewProof,
     /** The client with the administrator as its actor and the reason: every event of the change has both. */
     actingClient: (request: FastifyRequest, reason?: string): Client => {
       const { role, neededGroups, groups: byRole } = administratorOf(request)

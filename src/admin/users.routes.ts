@@ -101,12 +101,15 @@ const groupsRoute = (server: Server, app: App, adminGuard: AdminGuard, userSearc
     summary: 'Change the groups of a user',
     params,
     body: AdminGroupsPatch,
-    refuses: ['reason_required', 'no_group', 'too_many_groups'],
+    refuses: ['reason_required', 'fresh_sign_in_required', 'no_group', 'too_many_groups'],
     answers: { 200: AdminUser },
     handle: async ({ params: { id }, body: { add = [], remove = [], reason }, request }) => {
       if (!isUuid(id)) return refuse('not_found')
       const { roleOf } = await administrators.roles()
-      const needsReason = remove.length > 0 || add.some((name) => roleOf(name) !== undefined)
+      const namesAdministrators = [...add, ...remove].some((name) => roleOf(name) !== undefined)
+      const staleRefusal = namesAdministrators ? await adminGuard.refuseWithoutNewProof(request) : undefined
+      if (staleRefusal) return staleRefusal
+      const needsReason = remove.length > 0 || namesAdministrators
       if (needsReason && reason === undefined) return refuse('reason_required')
       if (add.some((name) => remove.includes(name)))
         return refuse('bad_request', { message: 'add and remove name the same group' })

@@ -53,6 +53,13 @@ export const mailExamples: MailValues = {
     after: 'redirect: https://wiki.example.net/callback',
     token: '0190c0de-0000-7000-8000-000000000001',
   },
+  'administrator-changed': {
+    administrator: 'grace',
+    account: 'ada',
+    accountChange: { change: 'group_joined', groups: 'administrators' },
+    reason: 'ada takes over the helpdesk',
+    token: '0190c0de-0000-7000-8000-000000000001',
+  },
   'account-deleted': { username, byOperator: false },
   'factors-reset': { username },
   'account-disabled': { username },

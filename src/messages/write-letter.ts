@@ -67,9 +67,15 @@ export type Site = {
 
 const isTimeSpan = (name: string) => timeSpans.some((each) => each === name)
 
-const localizedValues = <Values extends object>(values: Values, language: Language) => {
+const changeText = (
+  { change, groups }: MailValues['administrator-changed']['accountChange'],
+  { accountChanges }: MailWords,
+) => (groups === undefined ? accountChanges[change] : `${accountChanges[change]} (${withoutAutoLinks(groups)})`)
+
+const localizedValues = <Values extends object>(values: Values, language: Language, words: MailWords) => {
   const localized = Object.entries(values).map(([name, value]) => {
     if (typeof value === 'number' && isTimeSpan(name)) return [name, timeSpan(value, language)]
+    if (name === 'accountChange') return [name, changeText(value, words)]
     return [name, name === 'newLanguage' ? languageName(value, language) : value]
   })
   return Object.fromEntries(localized) as LocalizedValues<Values>
@@ -83,6 +89,8 @@ const chosenNames = [
   'invitedBy',
   'groups',
   'administrator',
+  'account',
+  'reason',
   'thing',
   'before',
   'after',
@@ -126,7 +134,7 @@ export const writeLetter = <Kind extends MailKind>(request: LetterRequest<Kind>,
   const { productName, pageAddress, links: { support } = {} } = site
   const words: MailWords = (site.words ?? wordsIn)[language]
   const sentences: Record<string, string> = words.letters[kind]({
-    ...localizedValues(shownValues(request, words), language),
+    ...localizedValues(shownValues(request, words), language, words),
     productName,
   })
   const { token, undoToken, undoFor = 0, code } = request.values as MailValues[Kind] & AnyValues

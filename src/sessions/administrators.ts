@@ -74,6 +74,12 @@ export const createAdministrators = (
     areAdministering: async (groups: readonly string[]) =>
       groups.length > 0 && (await administeringGroups()).some((name) => groups.includes(name)),
 
+    /** Whether the user is an administrator or support, disabled or not. */
+    isAdministering: async (userId: string) => {
+      const names = await administeringGroups()
+      return names.length > 0 && (await store.selectMember(database, userId, names)).length > 0
+    },
+
     /** The groups that a setting names and that do not exist. */
     missingGroups: async (sql: Sql) => {
       const names = [adminGroup ?? undefined, supportGroup].filter((group) => group !== undefined)
