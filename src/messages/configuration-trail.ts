@@ -4,6 +4,7 @@ import type { RequestOrigin } from '../http/request-origin.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { Administrators } from '../sessions/administrators.js'
 import { tellAdministrators } from './administrator-trail.js'
+import { changesInMail } from './configuration-changes.js'
 import type { Events } from './events.js'
 import type { Mails } from './mails.js'
 
@@ -14,15 +15,6 @@ export type ConfigurationEventKind = Extract<
 >
 
 type Change = { kind: ConfigurationEventKind; reason: string; details: EventDetails }
-
-const longestValue = 1_000
-
-/** A value in a mail: `redirect: https://a.example/callback, https://b.example/callback; factors: 2`. */
-const textOf = (value: object | undefined, none: string) => {
-  const parts = Object.entries(value ?? {}).map(([name, each]) => `${name}: ${[each].flat().join(', ') || none}`)
-  const text = parts.join('; ') || none
-  return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text
-}
 
 /** A thing in a mail: `Wiki (application)`. The words of the file are the same in every language. */
 const thingOf = ({ kind, name }: EventDetails) => `${name} (${kind})`
@@ -45,8 +37,7 @@ export const createConfigurationTrail = (needed: {
     const { details } = change
     const values = {
       thing: thingOf(details),
-      before: textOf(details.before, '-'),
-      after: textOf(details.after, '-'),
+      ...changesInMail({ ...details.before }, { ...details.after }),
       token: eventId,
     }
     await tellAdministrators(needed, sql, { origin, actorId }, { template: 'configuration-changed', values })

@@ -1,6 +1,7 @@
 import type { DeviceWords } from '../contract/device-names.js'
 import type { Language } from '../contract/languages.js'
 import { mailTokenName, type SiteLink } from '../contract/pages.js'
+import type { ChangesInMail } from './configuration-changes.js'
 
 /** The undo link of a mail about a change, and how long it works in milliseconds. */
 type UndoLink = { undoToken: string; undoFor: number }
@@ -94,7 +95,7 @@ export type MailValues = {
   /** To the address that an account loses through an undo. */
   'email-withdrawn': { username: string }
   /** To every administrator, when one of them changes an application, a resource or a setting. `token`: the id of the event. */
-  'configuration-changed': { administrator: string; thing: string; before: string; after: string; token: string }
+  'configuration-changed': { administrator: string; thing: string; token: string } & ChangesInMail
   /** To every administrator, when one of them, or support, changes an account of their groups. `token`: the id of the event. */
   'administrator-changed': {
     administrator: string
@@ -191,7 +192,17 @@ export const mailForms = {
       ? mail('account', 'happened', 'origin', 'signIn', 'link:login', 'notChosen')
       : mail('account', 'happened', 'origin', 'choose', 'link:resetPassword', 'expiry'),
   'email-withdrawn': mail('account', 'happened', 'advice', 'link:forgotPassword'),
-  'configuration-changed': mail('account', 'happened', 'origin', 'before', 'after', 'advice', 'link:adminEvent'),
+  // What was added comes first.
+  'configuration-changed': (values: MailValues['configuration-changed']) =>
+    mail(
+      'account',
+      'happened',
+      'origin',
+      ...(['added', 'removed', 'before', 'after', 'kept'] as const).filter((part) => values[part] !== undefined),
+      ...(values.isShortened ? (['shortened'] as const) : []),
+      'advice',
+      'link:adminEvent',
+    ),
   'administrator-changed': ({ reason }: MailValues['administrator-changed']) =>
     reason === undefined
       ? mail('account', 'happened', 'origin', 'advice', 'link:adminEvent')

@@ -49,8 +49,12 @@ export const mailExamples: MailValues = {
   'configuration-changed': {
     administrator: 'grace',
     thing: 'Wiki (application)',
-    before: 'redirect: https://wiki.example.com/callback',
-    after: 'redirect: https://wiki.example.net/callback',
+    added: 'redirect: https://wiki.example.net/callback',
+    removed: 'redirect: https://wiki.example.com/callback',
+    before: 'factors: 2',
+    after: 'factors: 1',
+    kept: 'redirect (3)',
+    isShortened: true,
     token: '0190c0de-0000-7000-8000-000000000001',
   },
   'administrator-changed': {

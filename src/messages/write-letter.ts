@@ -92,6 +92,9 @@ const chosenNames = [
   'account',
   'reason',
   'thing',
+  'added',
+  'removed',
+  'kept',
   'before',
   'after',
 ] as const

@@ -301,11 +301,16 @@ export const de: MailWords = {
       happened: `Das Konto ${username} bei ${productName} hat wieder seine frühere E-Mail-Adresse: Der Link in der E-Mail an jene Adresse wurde verwendet. Die Adresse, an der Sie diese Nachricht lesen, wird dafür nicht mehr verwendet, und alle Geräte wurden abgemeldet.`,
       advice: 'Wenn das ein Versehen ist, wählen Sie ein neues Passwort. Der Link dafür geht an die frühere Adresse:',
     }),
-    'configuration-changed': ({ productName, administrator, thing, before, after }) => ({
+    'configuration-changed': ({ productName, administrator, thing, added, removed, before, after, kept }) => ({
       subject: `${thing} bei ${productName} wurde geändert`,
       happened: `${administrator} hat gerade ${thing} bei ${productName} geändert.`,
+      added: `Hinzugefügt: ${added}`,
+      removed: `Entfernt: ${removed}`,
       before: `Vorher: ${before}`,
       after: `Jetzt: ${after}`,
+      kept: `Unverändert: ${kept}`,
+      shortened:
+        'Es waren zu viele, um sie hier zu zeigen: Von einer langen Liste sind nur die Hosts genannt. Die Seite dieser Änderung enthält alles.',
       advice: `Wenn Sie nicht wissen, warum, fragen Sie ${administrator}. Wer eine Adresse einer Anwendung ändern kann, kann sich dort als jede Person anmelden. Hier können alle Administratoren diese Änderung ansehen und zurücknehmen:`,
     }),
     'administrator-changed': ({ productName, administrator, account, accountChange, reason }) => ({

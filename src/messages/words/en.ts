@@ -290,11 +290,16 @@ export const en: MailWords = {
       happened: `The account ${username} at ${productName} has its earlier email address again: the link in the email to that address was used. The address at which you read this is not used for it any more, and all devices were signed out.`,
       advice: 'If this is a mistake, choose a new password. The link for it is sent to the earlier address:',
     }),
-    'configuration-changed': ({ productName, administrator, thing, before, after }) => ({
+    'configuration-changed': ({ productName, administrator, thing, added, removed, before, after, kept }) => ({
       subject: `An administrator changed ${thing} at ${productName}`,
       happened: `${administrator} has just changed ${thing} at ${productName}.`,
+      added: `Added: ${added}`,
+      removed: `Removed: ${removed}`,
       before: `Before: ${before}`,
       after: `Now: ${after}`,
+      kept: `Unchanged: ${kept}`,
+      shortened:
+        'There were too many to show here: of a long list only the hosts are named. The page of this change has everything.',
       advice: `If you do not know why, ask ${administrator}. Whoever can change an address of an application can sign in there as anybody. Every administrator can see this change here and change it back:`,
     }),
     'administrator-changed': ({ productName, administrator, account, accountChange, reason }) => ({

@@ -295,11 +295,16 @@ export const es: MailWords = {
       happened: `La cuenta ${username} en ${productName} vuelve a tener su dirección de correo anterior: se usó el enlace del correo enviado a esa dirección. La dirección en la que lees esto ya no se usa para ella, y se cerró la sesión en todos los dispositivos.`,
       advice: 'Si es un error, elige una contraseña nueva. El enlace se envía a la dirección anterior:',
     }),
-    'configuration-changed': ({ productName, administrator, thing, before, after }) => ({
+    'configuration-changed': ({ productName, administrator, thing, added, removed, before, after, kept }) => ({
       subject: `Se ha cambiado ${thing} en ${productName}`,
       happened: `${administrator} acaba de cambiar ${thing} en ${productName}.`,
+      added: `Añadido: ${added}`,
+      removed: `Quitado: ${removed}`,
       before: `Antes: ${before}`,
       after: `Ahora: ${after}`,
+      kept: `Sin cambios: ${kept}`,
+      shortened:
+        'Eran demasiados para mostrarlos aquí: de una lista larga solo se nombran los hosts. La página de este cambio lo contiene todo.',
       advice: `Si no sabes por qué, pregunta a ${administrator}. Quien puede cambiar una dirección de una aplicación puede entrar allí como cualquier persona. Aquí todos los administradores pueden ver este cambio y deshacerlo:`,
     }),
     'administrator-changed': ({ productName, administrator, account, accountChange, reason }) => ({

@@ -301,11 +301,16 @@ export const fr: MailWords = {
       advice:
         'Si c’est une erreur, choisissez un nouveau mot de passe. Le lien pour cela est envoyé à l’ancienne adresse :',
     }),
-    'configuration-changed': ({ productName, administrator, thing, before, after }) => ({
+    'configuration-changed': ({ productName, administrator, thing, added, removed, before, after, kept }) => ({
       subject: `${thing} a été modifié sur ${productName}`,
       happened: `${administrator} vient de modifier ${thing} sur ${productName}.`,
+      added: `Ajouté : ${added}`,
+      removed: `Supprimé : ${removed}`,
       before: `Avant : ${before}`,
       after: `Maintenant : ${after}`,
+      kept: `Inchangé : ${kept}`,
+      shortened:
+        'Il y en avait trop pour tout afficher ici : d’une longue liste, seuls les hôtes sont nommés. La page de cette modification contient tout.',
       advice: `Si vous ne savez pas pourquoi, demandez à ${administrator}. Quiconque peut modifier une adresse d’une application peut s’y connecter à la place de n’importe qui. Tous les administrateurs peuvent voir cette modification et l’annuler ici :`,
     }),
     'administrator-changed': ({ productName, administrator, account, accountChange, reason }) => ({
