@@ -246,6 +246,8 @@ export type MailWords = {
   /** The username in mails while a change of it can be undone: its owner knows the former one. */
   renamed: (formerUsername: string, username: string) => string
   undo: (undoFor: string) => string
+  /** In place of the links that an address gets only if it was proven. */
+  unproven: string
   accountChanges: Record<AdministratorChange, string>
   /** The sentence before the address of SUPPORT_URL. */
   help: string

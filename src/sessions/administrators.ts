@@ -71,8 +71,8 @@ export const createAdministrators = (
     roles,
 
     /** Whether a user in these groups is an administrator or support. */
-    areAdministering: async (groups: readonly string[]) =>
-      groups.length > 0 && (await administeringGroups()).some((name) => groups.includes(name)),
+    areAdministering: async (groups: readonly string[], sql: Sql = database) =>
+      groups.length > 0 && (await administeringGroups(sql)).some((name) => groups.includes(name)),
 
     /** Whether the user is an administrator or support, disabled or not. */
     isAdministering: async (userId: string) => {

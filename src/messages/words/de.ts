@@ -30,6 +30,8 @@ export const de: MailWords = {
   byClient: (device, ip, time) => `Gerät: ${device}. IP-Adresse: ${ip}. Zeit: ${time}.`,
   byVisitor: (device, time) => `Browser: ${device}. Zeit: ${time}.`,
   renamed: (formerUsername, username) => `${formerUsername} (jetzt ${username})`,
+  unproven:
+    'Diese Adresse wurde nie bestätigt, deshalb enthält diese E-Mail keinen Link, mit dem Sie das Konto zurückholen. Wenn Sie das nicht waren, melden Sie sich an und öffnen Sie die Kontoseite: Melden Sie die anderen Geräte ab, entfernen Sie, was Sie nicht kennen, und wählen Sie ein neues Passwort. Bestätigen Sie dort auch die Adresse.',
   accountChanges: {
     account_recovered: 'Konto an die Inhaberin oder den Inhaber zurückgegeben',
     email_set: 'E-Mail-Adresse geändert',

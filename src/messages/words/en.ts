@@ -27,6 +27,8 @@ export const en: MailWords = {
   byClient: (device, ip, time) => `Device: ${device}. IP address: ${ip}. Time: ${time}.`,
   byVisitor: (device, time) => `Browser: ${device}. Time: ${time}.`,
   renamed: (formerUsername, username) => `${formerUsername} (now ${username})`,
+  unproven:
+    'This address was never confirmed, so this email has no link that takes the account back. If this was not you, sign in and open the account page: sign out the other devices, remove what you do not know, and choose a new password. Confirm the address there too.',
   accountChanges: {
     account_recovered: 'account given back to its owner',
     email_set: 'email address changed',

@@ -30,6 +30,8 @@ export const es: MailWords = {
   byClient: (device, ip, time) => `Dispositivo: ${device}. Dirección IP: ${ip}. Fecha: ${time}.`,
   byVisitor: (device, time) => `Navegador: ${device}. Fecha: ${time}.`,
   renamed: (formerUsername, username) => `${formerUsername} (ahora ${username})`,
+  unproven:
+    'Esta dirección nunca se confirmó, por eso este correo no tiene ningún enlace para recuperar la cuenta. Si no fuiste tú, entra y abre la página de la cuenta: cierra la sesión en los demás dispositivos, quita lo que no conozcas y elige una contraseña nueva. Confirma allí también la dirección.',
   accountChanges: {
     account_recovered: 'cuenta devuelta a su titular',
     email_set: 'dirección de correo cambiada',

@@ -30,6 +30,8 @@ export const fr: MailWords = {
   byClient: (device, ip, time) => `Appareil : ${device}. Adresse IP : ${ip}. Date : ${time}.`,
   byVisitor: (device, time) => `Navigateur : ${device}. Date : ${time}.`,
   renamed: (formerUsername, username) => `${formerUsername} (maintenant ${username})`,
+  unproven:
+    'Cette adresse n’a jamais été confirmée, c’est pourquoi cet e-mail ne contient aucun lien pour reprendre le compte. Si ce n’était pas vous, connectez-vous et ouvrez la page du compte : déconnectez les autres appareils, supprimez ce que vous ne connaissez pas et choisissez un nouveau mot de passe. Confirmez-y aussi l’adresse.',
   accountChanges: {
     account_recovered: 'compte rendu à son titulaire',
     email_set: 'adresse e-mail modifiée',
