@@ -98,7 +98,8 @@ const groupsRoute = (server: Server, app: App, adminGuard: AdminGuard, userSearc
   adminRoute(server, `PATCH ${adminPath}/users/:id/groups`, {
     guard: adminGuard.changeByAdmin,
     tag,
-    summary: 'Change the groups of a user',
+    summary:
+      'Change the groups of a user. Those of administrators and support need a second factor of the last 5 minutes, and are mailed to all administrators',
     params,
     body: AdminGroupsPatch,
     refuses: ['reason_required', 'fresh_sign_in_required', 'no_group', 'too_many_groups'],
