@@ -143,20 +143,9 @@ const limitAdministrators = ({ countedRequests, routeLimiters, callers }: Needed
 export const adminRoute: typeof route = (server, address, options) =>
   route(server, address, { ...options, preValidation: cleanReason, config: { ownOriginOnly: true } })
 
-/**
- * The guards of the routes of administrators. Callers who are neither administrators nor support get the answer of a path that does not
- * exist.
- */
-export const createAdminGuard = (needed: Needed) => {
-  const { callers, csrf, config, clock, administrators } = needed
-  const admission = createAdmission(needed)
-  const limit = limitAdministrators(needed)
-  const { administratorOf } = admission
-
-  const requireSession = guardHook({}, ['not_found'], async (request, reply) =>
-    callers.find(request) ? undefined : sendNotFound(reply),
-  )
-
+/** The guards that ask how old the second factor is. */
+const createProofGuards = (needed: Needed, administratorOf: (request: FastifyRequest) => Administrator) => {
+  const { config, clock, administrators } = needed
   const refuseWithoutNewProof = (request: FastifyRequest) =>
     refuseWithoutProof(needed, request, administratorOf(request), newProofLifetimeFor(config.freshFor))
 
@@ -180,6 +169,24 @@ export const createAdminGuard = (needed: Needed) => {
       : await refuseWithoutProof(needed, request, administrator, config.freshFor)
     return refusal && sendRefusal(reply, refusal)
   })
+
+  return { refuseWithoutNewProof, requireNewProof, requireFreshProof }
+}
+
+/**
+ * The guards of the routes of administrators. Callers who are neither administrators nor support get the answer of a path that does not
+ * exist.
+ */
+export const createAdminGuard = (needed: Needed) => {
+  const { callers, csrf, config } = needed
+  const admission = createAdmission(needed)
+  const limit = limitAdministrators(needed)
+  const { administratorOf } = admission
+  const { refuseWithoutNewProof, requireNewProof, requireFreshProof } = createProofGuards(needed, administratorOf)
+
+  const requireSession = guardHook({}, ['not_found'], async (request, reply) =>
+    callers.find(request) ? undefined : sendNotFound(reply),
+  )
 
   const requireApplicationsOn = guardHook({}, ['applications_off'], async (_, reply) =>
     config.adminApplications === 'on' ? undefined : sendRefusal(reply, refuse('applications_off')),

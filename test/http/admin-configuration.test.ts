@@ -434,7 +434,10 @@ it.each([
   )
   const before = [...latchkey.mails()]
   expect((await change(ada, 'Notes', { redirect: [...kept, ...added] })).status).toBe(200)
-  const text = (await latchkey.mailTo('ben@example.com', /Unchanged: redirect \(1\)/, before)).text.replaceAll('\u200b', '')
+  const text = (await latchkey.mailTo('ben@example.com', /Unchanged: redirect \(1\)/, before)).text.replaceAll(
+    '\u200b',
+    '',
+  )
   const shown = text.split('Added: ')[1] ?? ''
   for (const address of added) {
     expect(shown).toContain(new URL(address).origin)
