@@ -2,6 +2,7 @@ import { basename, dirname, resolve } from 'node:path'
 import { Check } from 'typebox/schema'
 import { readIcon } from '../applications/icon-file.js'
 import {
+  type ApplicationShape,
   configurationSchema,
   isLiveSetting,
   type KindName,
@@ -122,9 +123,12 @@ const readSecret = async (source: SecretSource, place: string, line: number, { p
 
 const wantedApplication = async (found: Found, name: string, reading: Reading): Promise<Wanted> => {
   const { path } = reading
-  const { secret, icon, ...shape } = plainOf(found) as { secret?: SecretSource | SecretSource[]; icon?: string }
+  const { secret, icon, noDevice, ...said } = plainOf(found) as ApplicationShape
   const { line } = found
   const place = `applications.${name}`
+  if (noDevice && said.device !== undefined)
+    throw faultIn(path, `${place} has device and noDevice: take one of them away`, line)
+  const shape = noDevice ? { ...said, device: false } : said
   const secrets = await Promise.all([secret ?? []].flat().map((each) => readSecret(each, place, line, reading)))
   if (new Set(secrets).size < secrets.length) throw faultIn(path, `${place}: its two secrets are the same`, line)
   const iconPath = icon === undefined || icon === 'none' ? icon : resolve(dirname(path), icon)

@@ -52,3 +52,12 @@ it('shows a thing that was added or deleted, and a setting without a value', () 
     after: 'value: -',
   })
 })
+
+it('shows which scopes of a resource are new', () => {
+  const scopes = { read: 'Read pages' }
+  expect(changesInMail({ scopes }, { scopes: { ...scopes, write: 'Change pages' } })).toMatchObject({
+    added: 'scopes: write: Change pages',
+    removed: undefined,
+    kept: 'scopes (1)',
+  })
+})
