@@ -3,20 +3,16 @@ const longestList = 8_000
 /** The longest name that a host can have in the DNS. A longer one shows its end, which is what decides where it leads. */
 const longestHost = 253
 
-/** The scopes of a resource are a list, too: `read: Read pages`. */
-const isListed = (value: unknown): value is object => typeof value === 'object' && value !== null
+const entriesOf = (value: unknown): string[] =>
+  [value]
+    .flat()
+    .filter((each) => each !== undefined && each !== null)
+    .map((each) => (typeof each === 'object' ? JSON.stringify(each) : String(each)))
 
-const entriesOf = (value: unknown): string[] => {
-  if (value === undefined || value === null) return []
-  if (Array.isArray(value)) return value.map(String)
-  return isListed(value) ? Object.entries(value).map(([name, each]) => `${name}: ${each}`) : [String(value)]
-}
-
-/** Where an address leads: `https://wiki.example`, or the scheme of a program. Of any other text its beginning. */
+/** Where an address leads, such as `https://wiki.example`. Of any other text, and of an address without a host, its beginning. */
 const placeOf = (text: string) => {
-  if (!URL.canParse(text)) return text.length > longestHost ? `${text.slice(0, longestHost)}…` : text
-  const { protocol, host } = new URL(text)
-  if (host === '') return protocol
+  const { protocol, host } = URL.canParse(text) ? new URL(text) : { protocol: '', host: '' }
+  if (host === '') return text.length > longestHost ? `${text.slice(0, longestHost)}…` : text
   return `${protocol}//${host.length > longestHost ? `…${host.slice(-longestHost)}` : host}`
 }
 
@@ -37,7 +33,7 @@ const joined = (parts: readonly string[]) => (parts.length > 0 ? parts.join('; '
  */
 export const changesInMail = (before: Values = {}, after: Values = {}) => {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
-  const isList = (name: string) => isListed(before[name]) || isListed(after[name])
+  const isList = (name: string) => Array.isArray(before[name]) || Array.isArray(after[name])
   const lists = names.filter(isList).map((name) => {
     const [old, current] = [entriesOf(before[name]), entriesOf(after[name])]
     const added = current.filter((entry) => !old.includes(entry))
