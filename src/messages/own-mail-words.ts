@@ -79,6 +79,7 @@ const textsIn = (words: MailWords): Record<string, string> => ({
     sentenceNames.map((name) => [name, writerOf(words, name)(...sharedSentences[name].map((value) => `{${value}}`))]),
   ),
   help: words.help,
+  unproven: words.unproven,
 })
 
 /** Every text of mails that can be replaced, with its placeholders, such as `{productName}`. */
@@ -131,6 +132,7 @@ const withTexts = (words: MailWords, ownTexts: Readonly<Record<string, string>>)
     labels: Object.fromEntries(labels) as Record<PageInMails, string>,
     footers: Object.fromEntries(footers) as MailWords['footers'],
     help: ownTexts.help ?? words.help,
+    unproven: ownTexts.unproven ?? words.unproven,
     letters: Object.fromEntries(letters) as MailWords['letters'],
   }
 }
