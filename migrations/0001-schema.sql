@@ -361,7 +361,9 @@ create table applications (
   -- Whether programs may enter there with a personal token of a user.
   tokens boolean not null default true,
   created_at timestamptz not null,
-  set_by_file text
+  set_by_file text,
+  -- Whether that file names its secrets too, so that nobody else changes them.
+  secrets_by_file boolean not null default false
 );
 -- Users see the name when they are asked to continue to it, and operators type it. A document takes no name from others.
 create unique index applications_name on applications (lower(name)) where kind <> 'document';

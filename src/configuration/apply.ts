@@ -75,7 +75,7 @@ const createApplication = ({ events, kinds }: Needed, configuration: Configurati
       action: 'change',
       before,
       after,
-      ...(now.file !== undefined && !isOwned && { takenFrom: now.file }),
+      ...(!isOwned && { takenFrom: now.file ?? null }),
       ...extras,
     })
   }

@@ -29,6 +29,8 @@ export type Current<Handle> = {
   /** The file that owns it. */
   file: string | undefined
   handle: Handle
+  /** Whether the file names its secrets too. */
+  ownsSecrets?: boolean
   hashes?: readonly Uint8Array[]
   icon?: string | undefined
 }
@@ -106,7 +108,14 @@ const applicationsKind = ({ applicationChanges: { forFiles } }: Needed): Kind<Ap
       return new Map(
         all.map(({ application, hashes, icon }) => [
           application.name,
-          { shape: shapeOf(application), file: application.setByFile, handle: application, hashes, icon },
+          {
+            shape: shapeOf(application),
+            file: application.setByFile,
+            ownsSecrets: application.secretsByFile,
+            handle: application,
+            hashes,
+            icon,
+          },
         ]),
       )
     },
@@ -119,6 +128,7 @@ const applicationsKind = ({ applicationChanges: { forFiles } }: Needed): Kind<Ap
         id,
         createdAt: new Date(0),
         setByFile: undefined,
+        secretsByFile: false,
         document: undefined,
       })
       // The id of a new one is not known before it is made.
@@ -133,7 +143,12 @@ const applicationsKind = ({ applicationChanges: { forFiles } }: Needed): Kind<Ap
       if (wanted.secrets && !isWeb)
         return { fault: 'only an application of the kind web that has redirect addresses has a secret' }
       const secrets = wanted.secrets ?? (makesSecrets ? undefined : [])
-      const added = await forFiles.add(sql, application, origin, { id: shape.id, secrets, setByFile: file })
+      const added = await forFiles.add(sql, application, origin, {
+        id: shape.id,
+        secrets,
+        setByFile: file,
+        secretsByFile: wanted.secrets !== undefined,
+      })
       if (isRefused(added))
         return added.refused === 'too_many_secrets'
           ? { fault: 'it has too many secrets' }
@@ -154,7 +169,8 @@ const applicationsKind = ({ applicationChanges: { forFiles } }: Needed): Kind<Ap
       const fault = shapeFault(shape)
       if (fault !== undefined) return { fault }
       const { kind: _, ...change } = newApplicationFrom(name, shape)
-      const changed = await forFiles.change(sql, handle, { ...change, setByFile: file }, origin)
+      const owner = { setByFile: file, secretsByFile: wanted.secrets !== undefined }
+      const changed = await forFiles.change(sql, handle, { ...change, ...owner }, origin)
       return isRefused(changed) ? { fault: sentenceOf(changed) } : changeExtras(applying, wanted, current)
     },
     remove: async ({ sql, origin }, _, { handle }) => {
@@ -162,7 +178,7 @@ const applicationsKind = ({ applicationChanges: { forFiles } }: Needed): Kind<Ap
       return 'removed'
     },
     release: async ({ sql, origin }, _, { handle }) => {
-      await forFiles.change(sql, handle, { setByFile: undefined }, origin)
+      await forFiles.change(sql, handle, { setByFile: undefined, secretsByFile: false }, origin)
     },
   }
 }
@@ -264,7 +280,9 @@ export const extrasOf = ({ secrets, icon }: Wanted, current: Current<unknown> | 
   const wanted = new Set((secrets ?? []).map((secret) => fingerprint(secret).toString('hex')))
   const added = [...wanted].filter((hash) => !known.has(hash)).length
   const removed = secrets ? [...known].filter((hash) => !wanted.has(hash)).length : 0
+  const ownsSecrets = secrets !== undefined
   return {
+    ...(current?.ownsSecrets !== undefined && current.ownsSecrets !== ownsSecrets && { ownsSecrets }),
     ...(added + removed > 0 && { secrets: { added, removed } }),
     ...(icon !== undefined &&
       versionOf(icon) !== current?.icon && { icon: icon ? ('set' as const) : ('removed' as const) }),

@@ -322,10 +322,12 @@ export type ConfigurationChange = {
   action: 'add' | 'change' | 'remove' | 'release'
   before?: object
   after?: object
-  /** The file that owned it until now. */
-  takenFrom?: string
+  /** If the owner changes: the file that owned it until now, or null if pages and commands could change it. */
+  takenFrom?: string | null
   /** How many secrets become valid, and how many stop to be. */
   secrets?: { added: number; removed: number }
+  /** Whether the file names its secrets from now on, so that pages and commands cannot change them. */
+  ownsSecrets?: boolean
   icon?: 'set' | 'removed'
 }
 

@@ -24,17 +24,19 @@ const propertyLines = (name: string, before: unknown, after: unknown) => {
   ]
 }
 
-const remarkOf = ({ action, takenFrom, before, after }: ConfigurationChange, file: string) => {
+const remarkOf = ({ action, takenFrom }: ConfigurationChange, file: string) => {
   if (action === 'release')
     return ', which the file does not name any more: pages and commands may change it from now on'
-  if (takenFrom !== undefined) return `, which was set by ${takenFrom}`
-  const isSameShape = action === 'change' && JSON.stringify(before) === JSON.stringify(after)
-  return isSameShape ? `: set by ${file} from now on` : ''
+  if (takenFrom === undefined) return ''
+  return takenFrom === null ? `: set by ${file} from now on` : `, which was set by ${takenFrom}`
 }
+
+const secretsRemark = (ownsSecrets: boolean, file: string) =>
+  ownsSecrets ? `set by ${file} from now on` : 'pages and commands may change them from now on'
 
 /** A change as a diff, for people. */
 const linesOf = (change: ConfigurationChange, file: string) => {
-  const { action, kind, name, secrets, icon } = change
+  const { action, kind, name, secrets, ownsSecrets, icon } = change
   const before: Readonly<Record<string, unknown>> = action === 'release' ? {} : { ...change.before }
   const after: Readonly<Record<string, unknown>> = { ...change.after }
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
@@ -42,6 +44,7 @@ const linesOf = (change: ConfigurationChange, file: string) => {
     `${marks[action]} ${kind} ${name}${remarkOf(change, file)}`,
     ...(action === 'remove' ? [] : names.flatMap((each) => propertyLines(each, before[each], after[each]))),
     ...(secrets ? [`    secrets: ${secrets.added} added, ${secrets.removed} removed`] : []),
+    ...(ownsSecrets === undefined ? [] : [`    secrets: ${secretsRemark(ownsSecrets, file)}`]),
     ...(icon ? [`    icon: ${icon}`] : []),
   ].map(printableText)
 }
