@@ -102,7 +102,6 @@ export type Fixed = {
   secrets?: readonly string[] | undefined
 } & FileOwner
 
-
 const addInside = async (
   needed: Needed,
   sql: Transaction,
@@ -272,6 +271,10 @@ const openForFiles = (needed: Needed) => ({
       icon: icons.find(({ id }) => id === application.id)?.version,
     }))
   },
+  /** Each of them is changed afterwards, and may get the site of another one. */
+  leaveSites: async (sql: Transaction, ids: readonly string[]) => {
+    if (ids.length > 0) await store.clearOrigins(sql, ids)
+  },
   /** Makes these the secrets of the application, and no others. */
   setSecrets: async (sql: Transaction, application: Application, secrets: readonly string[], origin: RequestOrigin) => {
     await needed.applicationSecrets.replace(sql, application.id, secrets)
@@ -364,7 +367,7 @@ export type NewApplicationRefusal =
 const sentences: {
   [Code in NewApplicationRefusal['refused']]: (refusal: Extract<NewApplicationRefusal, { refused: Code }>) => string
 } = {
-  name_taken: () => 'Another application has this name: small and large letters are the same there.',
+  name_taken: () => 'Another application has this name: small and large letters are the same.',
   no_group: ({ group }) => `There is no group ${group}.`,
   origin_taken: ({ origin }) => `Another application has the address ${origin}.`,
   id_taken: ({ id }) => `Another application has the id ${id}.`,

@@ -40,9 +40,14 @@ export type Applying = {
   sql: Transaction
   origin: RequestOrigin
   file: string
+  /** Removes what the file owned and does not name any more, instead of handing it back. */
+  prune: boolean
   /** Whether an application that is new and has no secret gets one. */
   makesSecrets: boolean
 }
+
+/** A thing that the file names, with what is there under this name. */
+type WantedAndNow<Handle> = { name: string; wanted: Wanted; now: Current<Handle> | undefined }
 
 /** The sentence of a refusal, or nothing. */
 type Refusal = { fault: string } | undefined
@@ -54,6 +59,8 @@ type Refusal = { fault: string } | undefined
 export type Kind<Handle = unknown> = {
   read(sql: Transaction): Promise<ReadonlyMap<string, Current<Handle>>>
   shapeOf(name: string, wanted: Wanted, current: Current<Handle> | undefined): object
+  /** Before anything is changed: takes away what one of them has now and another one is to have. */
+  makeRoom?(applying: Applying, named: readonly WantedAndNow<Handle>[]): Promise<void>
   add(applying: Applying, name: string, wanted: Wanted): Promise<{ fault: string } | { secret?: string | undefined }>
   change(applying: Applying, name: string, wanted: Wanted, current: Current<Handle>): Promise<Refusal>
   /** `kept`: it cannot be removed, and is handed back instead. */
@@ -133,6 +140,15 @@ const applicationsKind = ({ applicationChanges: { forFiles } }: Needed): Kind<Ap
       })
       // The id of a new one is not known before it is made.
       return id === '' ? shape : { id: shownId, ...shape }
+    },
+    makeRoom: async ({ sql }, named) => {
+      const leaving = named.flatMap(({ name, wanted, now }) => {
+        const site = now?.handle.proxyOrigin
+        return site !== undefined && newApplicationFrom(name, wantedShape(wanted)).proxyOrigin !== site
+          ? [now?.handle.id ?? '']
+          : []
+      })
+      await forFiles.leaveSites(sql, leaving)
     },
     add: async ({ sql, origin, file, makesSecrets }, name, wanted) => {
       const shape = wantedShape(wanted)

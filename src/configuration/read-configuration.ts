@@ -13,6 +13,7 @@ import {
 import type { ConfigurationFileName } from '../http/request-origin.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { fingerprint } from '../lib/random.js'
+import { nameKey } from '../lib/text.js'
 import { nearestName } from '../settings/likely-typos.js'
 import type { LiveSettingsReader } from '../settings/live-settings.js'
 import { readLiveSetting } from '../settings/live-settings.js'
@@ -158,6 +159,8 @@ const entriesOf = (found: Found, key: string): ReadonlyMap<string, { keyLine: nu
   return entry?.type === 'map' ? entry.entries : new Map()
 }
 
+const sameName = 'small and large letters are the same, in every form of Unicode'
+
 /** Reads a configuration file and everything that it names, once. What it says is applied from memory. */
 export const readConfiguration = async (path: string, context: Omit<Reading, 'path'>): Promise<Configuration> => {
   const bytes = await readWhole(path)
@@ -172,8 +175,14 @@ export const readConfiguration = async (path: string, context: Omit<Reading, 'pa
   const reading = { ...context, path }
   const read = async (kind: KindName) => {
     const wanted = new Map<string, Wanted>()
-    for (const [name, { found }] of entriesOf(document, kind))
+    const spellings = new Map<string, string>()
+    for (const [name, { found, keyLine }] of entriesOf(document, kind)) {
+      const other = spellings.get(nameKey(name))
+      if (other !== undefined)
+        throw faultIn(path, `${kind}.${name} has the same name as ${kind}.${other}: ${sameName}`, keyLine)
+      spellings.set(nameKey(name), name)
       wanted.set(name, await readers[kind](found, name, reading))
+    }
     return [kind, wanted] as const
   }
   const things = Object.fromEntries(await Promise.all(kindNames.map(read))) as unknown as Configuration['things']

@@ -150,17 +150,17 @@ applications:
 `
   const { changes } = await planned(less)
   expect(changes.map(({ action, name }: Record<string, string>) => `${action} ${name}`)).toEqual([
-    'change Wiki',
     'release registration',
     'release Grafana',
+    'change Wiki',
   ])
   expect((await apply(less)).code).toBe(0)
   expect(await shown('Grafana')).toMatchObject({ factors: 2 })
   expect(await shown('Grafana')).not.toHaveProperty('setByFile')
   expect(await eventsSince(start)).toEqual([
-    expect.stringMatching(/^application_changed: Wiki: open_paths \(latchkey\.yaml, sha256 [\da-f]{16}\)$/),
     expect.stringMatching(/^configuration_released: setting registration \(latchkey/),
     expect.stringMatching(/^configuration_released: application Grafana \(latchkey/),
+    expect.stringMatching(/^application_changed: Wiki: open_paths \(latchkey\.yaml, sha256 [\da-f]{16}\)$/),
   ])
   expect(await command(['application', 'change', 'Grafana', '--factors', '1'])).toMatchObject({ code: 0 })
   expect(JSON.parse((await command(['export', '--json'])).out).settings).toEqual({ registration: 'invited' })
@@ -357,7 +357,7 @@ it.each([
   ['applications: {Wiki: {redirect: [https://w.example/cb], allow: [nobodies]}}', 'There is no group nobodies'],
   [
     'applications: {A: {proxy: https://w.example, allow: everyone}, a: {proxy: https://v.example, allow: everyone}}',
-    'Another application has this name',
+    'line 1: applications.a has the same name as applications.A',
   ],
   [
     'applications: {A: {proxy: https://w.example, allow: everyone}, B: {proxy: https://w.example, allow: everyone}}',
