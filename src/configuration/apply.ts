@@ -1,11 +1,13 @@
 import { type ConfigurationChange, configurationKinds, type KindName, kindNames } from '../contract/configuration.js'
 import type { RequestOrigin } from '../http/request-origin.js'
+import { reasonOf } from '../lib/caught.js'
+import { OperatorError } from '../lib/operator-error.js'
 import { nameKey } from '../lib/text.js'
 import type { Events } from '../messages/events.js'
 import type { Database, Transaction } from '../platform/database/database.js'
 import type { LiveSettingsReader } from '../settings/live-settings.js'
 import * as store from './configuration.store.js'
-import { faultIn } from './configuration-fault.js'
+import { ConfigurationFault, faultIn } from './configuration-fault.js'
 import { type Applying, type Current, extrasOf, type Kind } from './kinds.js'
 import type { Configuration, Wanted } from './read-configuration.js'
 
@@ -140,6 +142,15 @@ const createApplication = ({ events, kinds }: Needed, { path, things }: Configur
   }
 }
 
+/** What no rule has foreseen gets a sentence too: the words of a database alone help no operator. */
+const withSentence =
+  (path: string) =>
+  (error: unknown): never => {
+    if (error instanceof OperatorError || error instanceof OnlyPlanned) throw error
+    const sentence = `nothing was changed, because of an error that is a bug: please report it (${reasonOf(error)})`
+    throw new ConfigurationFault(`${path}: ${sentence}`, { cause: error })
+  }
+
 export type ConfigurationFiles = ReturnType<typeof createConfigurationFiles>
 
 /** Applies configuration files: each in one transaction under one lock, so that all of it is written, or nothing. */
@@ -162,9 +173,11 @@ export const createConfigurationFiles = (needed: Needed) => {
     /** What would change. It is applied and rolled back, so that a plan fails where applying would. */
     plan: async (configuration: Configuration, origin: RequestOrigin, options: ApplyOptions): Promise<Applied> => {
       try {
-        return await database.transaction(async (sql) => {
-          throw new OnlyPlanned(await applyInside(sql, configuration, origin, options))
-        })
+        return await database
+          .transaction(async (sql) => {
+            throw new OnlyPlanned(await applyInside(sql, configuration, origin, options))
+          })
+          .catch(withSentence(configuration.path))
       } catch (error) {
         if (error instanceof OnlyPlanned) return error.applied
         throw error
@@ -173,12 +186,13 @@ export const createConfigurationFiles = (needed: Needed) => {
 
     apply: async (configuration: Configuration, origin: RequestOrigin, options: ApplyOptions): Promise<Applied> => {
       const { confirmed } = options
-      const applied = await database.transaction(async (sql) => {
+      const write = async (sql: Transaction) => {
         const outcome = await applyInside(sql, configuration, origin, options)
         if (confirmed && !isSame(confirmed, outcome.changes))
           throw faultIn(configuration.path, 'something else would change by now than what was confirmed: try again')
         return outcome
-      })
+      }
+      const applied = await database.transaction(write).catch(withSentence(configuration.path))
       await liveSettings.load()
       return applied
     },

@@ -79,8 +79,9 @@ export const applyConfigurationFile = async (needed: Needed, path: string) => {
     if (error instanceof StoreUnavailable) throw error
     count('refused')
     const fault = reasonOf(error).slice(0, longestFault)
+    const isBug = error instanceof Error && (!(error instanceof OperatorError) || error.cause !== undefined)
     log.error(
-      { path, reason: fault, ...(!(error instanceof OperatorError) && { err: error }) },
+      { path, reason: fault, ...(isBug && { err: error.cause ?? error }) },
       'the configuration file cannot be applied: everything stays as it was',
     )
     await note(needed, path, { fault })
