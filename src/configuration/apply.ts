@@ -11,8 +11,15 @@ import { ConfigurationFault, faultIn } from './configuration-fault.js'
 import { type Applying, type Current, extrasOf, type Kind } from './kinds.js'
 import type { Configuration, Wanted } from './read-configuration.js'
 
-/** `secrets`: those that were made for new applications, by their names. They cannot be shown again. */
-export type Applied = { changes: readonly ConfigurationChange[]; secrets: Readonly<Record<string, string>> }
+/**
+ * `secrets`: those that were made for new applications, by their names. They cannot be shown again. `owned`: how many things a file of this
+ * name has set until now.
+ */
+export type Applied = {
+  changes: readonly ConfigurationChange[]
+  secrets: Readonly<Record<string, string>>
+  owned: number
+}
 
 export type ApplyOptions = {
   /** Removes what the file owned and does not name any more, instead of handing it back. */
@@ -49,7 +56,7 @@ const sorted = (shape: object) =>
 type Named = { name: string; wanted: Wanted; now: Current<unknown> | undefined; nameNow: string | undefined }
 
 /** What the file names of a kind, and what it owned and does not name any more. */
-type Matched = { named: readonly Named[]; unnamed: readonly (readonly [string, Current<unknown>])[] }
+type Matched = { named: readonly Named[]; unnamed: readonly (readonly [string, Current<unknown>])[]; owned: number }
 
 /** Another spelling of a name is the same thing, which gets the new spelling. */
 const matchNames = (
@@ -63,7 +70,8 @@ const matchNames = (
     return { name, wanted, nameNow, now: nameNow === undefined ? undefined : present.get(nameNow) }
   })
   const found = new Set(named.map(({ nameNow }) => nameNow))
-  return { named, unnamed: [...present].filter(([name, now]) => now.file === file && !found.has(name)) }
+  const owned = [...present].filter(([, now]) => now.file === file)
+  return { named, unnamed: owned.filter(([name]) => !found.has(name)), owned: owned.length }
 }
 
 /** Everything but groups, the other way round. */
@@ -138,7 +146,8 @@ const createApplication = ({ events, kinds }: Needed, { path, things }: Configur
     }
     // A group goes after the applications that named it, and that may name another one by now.
     for (const [name, now] of matched.get('groups')?.unnamed ?? []) await letGo('groups', name, now)
-    return { changes, secrets: Object.fromEntries(secrets) }
+    const owned = [...matched.values()].reduce((sum, each) => sum + each.owned, 0)
+    return { changes, secrets: Object.fromEntries(secrets), owned }
   }
 }
 

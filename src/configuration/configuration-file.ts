@@ -66,7 +66,7 @@ const tellOfMissingSecrets = async ({ database, log }: Needed) => {
 export const applyConfigurationFile = async (needed: Needed, path: string) => {
   const { configurationFiles, log, count } = needed
   try {
-    const configuration = await readConfiguration(path, needed)
+    const configuration = await readConfiguration({ path }, needed)
     const applied = await configurationFiles.apply(configuration, origin, { prune: false, makesSecrets: false })
     const changes = applied.changes.length
     await note(needed, path, { changes })

@@ -18,7 +18,7 @@ import { nearestName } from '../settings/likely-typos.js'
 import type { LiveSettingsReader } from '../settings/live-settings.js'
 import { readLiveSetting } from '../settings/live-settings.js'
 import { ConfigurationFault, faultIn } from './configuration-fault.js'
-import { type Found, readDocument, readWhole } from './read-document.js'
+import { type Found, longestSecretFile, readDocument, readFileOnce, readWhole } from './read-document.js'
 
 /** One thing that a file names. `shape` is what the file says about it, without its secrets and its icon. */
 export type Wanted = {
@@ -106,31 +106,46 @@ const faultsOf = (found: Found, schema: Schema, place: string): Fault[] => {
   ]
 }
 
-type Reading = { path: string; environment: Environment; liveSettings: Pick<LiveSettingsReader, 'isFixed'> }
+type Reading = {
+  path: string
+  /** Other files are named relative to it. */
+  folder: string
+  environment: Environment
+  liveSettings: Pick<LiveSettingsReader, 'isFixed'>
+}
+
+/** `as`: who owns what the file names, if it is not the name of the file. `bytes`: what came through a pipe. */
+export type GivenFile = { path: string; as?: string | undefined; bytes?: Buffer | undefined }
 
 /** The secret that a source names. No sentence repeats it. */
-const readSecret = async (source: SecretSource, place: string, line: number, { path, environment }: Reading) => {
+const readSecret = async (source: SecretSource, place: string, line: number, reading: Reading) => {
+  const { path, folder, environment } = reading
   const isFile = 'file' in source
   const from = isFile ? `the file ${source.file}` : `the variable ${source.env}`
-  const text = isFile
-    ? (await readWhole(resolve(dirname(path), source.file))).toString('utf8').replace(/\r?\n$/, '')
-    : (environment[source.env] ?? '')
-  if (!isFile && text === '') throw faultIn(path, `${place}: ${from} is not set`, line)
+  const file = isFile
+    ? await readFileOnce(resolve(folder, source.file), longestSecretFile)
+    : { bytes: Buffer.from(environment[source.env] ?? '') }
+  if ('fault' in file) throw faultIn(path, `${place}: ${from} ${file.fault}`, line)
+  if (!isFile && file.bytes.length === 0) throw faultIn(path, `${place}: ${from} is not set`, line)
+  const text = file.bytes.toString('utf8').replace(/\r?\n$/, '')
   if (!new RegExp(secretPattern).test(text))
     throw faultIn(path, `${place}: ${from} must have 32 to 128 letters, digits, hyphens and underscores`, line)
   return text
 }
 
 const wantedApplication = async (found: Found, name: string, reading: Reading): Promise<Wanted> => {
-  const { path } = reading
+  const { path, folder } = reading
   const { secret, icon, ...shape } = plainOf(found) as { secret?: SecretSource | SecretSource[]; icon?: string }
   const { line } = found
   const place = `applications.${name}`
-  const secrets = await Promise.all([secret ?? []].flat().map((each) => readSecret(each, place, line, reading)))
-  if (new Set(secrets).size < secrets.length) throw faultIn(path, `${place}: its two secrets are the same`, line)
-  const iconPath = icon === undefined || icon === 'none' ? icon : resolve(dirname(path), icon)
+  const lineOf = (key: string) => (found.type === 'map' ? found.entries.get(key)?.keyLine : undefined) ?? line
+  const secretLine = lineOf('secret')
+  const sources = [secret ?? []].flat()
+  const secrets = await Promise.all(sources.map((each) => readSecret(each, place, secretLine, reading)))
+  if (new Set(secrets).size < secrets.length) throw faultIn(path, `${place}: its two secrets are the same`, secretLine)
+  const iconPath = icon === undefined || icon === 'none' ? icon : resolve(folder, icon)
   const png = await readIcon(iconPath).catch((error: unknown) => {
-    throw error instanceof OperatorError ? faultIn(path, `${place}: ${error.message}`, line) : error
+    throw error instanceof OperatorError ? faultIn(path, `${place}: ${error.message}`, lineOf('icon')) : error
   })
   return { line, shape, ...(secret && { secrets }), ...(png !== undefined && { icon: png }) }
 }
@@ -162,8 +177,11 @@ const entriesOf = (found: Found, key: string): ReadonlyMap<string, { keyLine: nu
 const sameName = 'small and large letters are the same, in every form of Unicode'
 
 /** Reads a configuration file and everything that it names, once. What it says is applied from memory. */
-export const readConfiguration = async (path: string, context: Omit<Reading, 'path'>): Promise<Configuration> => {
-  const bytes = await readWhole(path)
+export const readConfiguration = async (
+  { path, as, bytes: given }: GivenFile,
+  context: Omit<Reading, 'path' | 'folder'>,
+): Promise<Configuration> => {
+  const bytes = given ?? (await readWhole(path))
   const document = readDocument(path, bytes)
   const faults = faultsOf(document, configurationSchema(), '')
   if (faults.length > 0) {
@@ -172,7 +190,7 @@ export const readConfiguration = async (path: string, context: Omit<Reading, 'pa
   }
   if (document.type === 'map' && !kindNames.some((kind) => document.entries.has(kind)))
     throw faultIn(path, 'the file is empty: write `applications: {}` if nothing shall be in it')
-  const reading = { ...context, path }
+  const reading = { ...context, path, folder: given ? '.' : dirname(path) }
   const read = async (kind: KindName) => {
     const wanted = new Map<string, Wanted>()
     const spellings = new Map<string, string>()
@@ -186,5 +204,6 @@ export const readConfiguration = async (path: string, context: Omit<Reading, 'pa
     return [kind, wanted] as const
   }
   const things = Object.fromEntries(await Promise.all(kindNames.map(read))) as unknown as Configuration['things']
-  return { path, file: { name: basename(path), checksum: fingerprint(bytes).toString('hex').slice(0, 16) }, things }
+  const checksum = fingerprint(bytes).toString('hex').slice(0, 16)
+  return { path, file: { name: as ?? basename(path), checksum }, things }
 }

@@ -272,7 +272,7 @@ it('secrets come from files and variables, two while one is replaced, and are ne
   for (const [given, sentence] of [
     ['{ env: MISSING }', 'the variable MISSING is not set'],
     ['{ env: SHORT }', 'must have 32 to 128 letters'],
-    ['{ file: nothing-there }', 'the file cannot be read (there is no such file)'],
+    ['{ file: nothing-there }', 'Wiki: the file nothing-there cannot be read (there is no such file)'],
     ['[{ env: NEXT }, { env: NEXT }]', 'its two secrets are the same'],
     ['in-the-file', 'secret must be a file or a variable'],
   ] as const) {
@@ -295,7 +295,10 @@ it('on a terminal it asks once; what was confirmed is what is written, or nothin
   const { configurationFiles } = latchkey.app.rooms
   const { readConfiguration } = await import('../../src/configuration/read-configuration.js')
   const { liveSettings } = latchkey.app.rooms
-  const changed = await readConfiguration(await write('groups: {late: {}}'), { environment: {}, liveSettings })
+  const changed = await readConfiguration(
+    { path: await write('groups: {late: {}}') },
+    { environment: {}, liveSettings },
+  )
   const operator = { ip: 'command line', userAgent: 'test' }
   const options = { prune: false, makesSecrets: true, confirmed: [] }
   await expect(configurationFiles.apply(changed, operator, options)).rejects.toThrow('something else would change')
