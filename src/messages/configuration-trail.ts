@@ -5,6 +5,7 @@ import type { Transaction } from '../platform/database/database.js'
 import type { Administrators } from '../sessions/administrators.js'
 import * as store from './configuration-trail.store.js'
 import type { Events } from './events.js'
+import type { ConfigurationAction } from './letters.js'
 import type { Mails } from './mails.js'
 
 /** The events of such changes. */
@@ -14,6 +15,9 @@ export type ConfigurationEventKind = Extract<
 >
 
 type Change = { kind: ConfigurationEventKind; reason: string; details: EventDetails }
+
+/** What was done: the last word of the kind. */
+const actionOf = (kind: ConfigurationEventKind) => kind.slice(kind.indexOf('_') + 1) as ConfigurationAction
 
 const longestValue = 1_000
 
@@ -51,6 +55,7 @@ export const createConfigurationTrail = ({
     const people = admin === undefined ? [] : await store.selectMembers(sql, admin)
     const administrator = people.find(({ id }) => id === actorId)?.username ?? ''
     const values = {
+      action: actionOf(change.kind),
       administrator,
       thing: thingOf(details),
       before: textOf(details.before, '-'),

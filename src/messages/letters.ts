@@ -9,6 +9,9 @@ type Reservation = { reservedFor: number }
 /** A link or a code that the user has asked for. It works for `validFor` milliseconds. */
 type Expiring<Value> = Value & { validFor: number }
 
+/** What an administrator has done to an application, a resource or a setting. */
+export type ConfigurationAction = 'added' | 'changed' | 'deleted'
+
 /**
  * The values that each kind of mail needs. A mail to an unverified address contains nothing that a visitor has typed. Otherwise anyone
  * could send advertisements through the service.
@@ -75,7 +78,14 @@ export type MailValues = {
   /** To the address that an account loses through an undo. */
   'email-withdrawn': { username: string }
   /** To every administrator, when one of them changes an application, a resource or a setting. `token`: the id of the event. */
-  'configuration-changed': { administrator: string; thing: string; before: string; after: string; token: string }
+  'configuration-changed': {
+    action: ConfigurationAction
+    administrator: string
+    thing: string
+    before: string
+    after: string
+    token: string
+  }
 }
 export type MailKind = keyof MailValues
 

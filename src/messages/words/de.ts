@@ -1,5 +1,7 @@
 import type { MailWords } from '../letters.js'
 
+const configurationActions = { added: 'hinzugefügt', changed: 'geändert', deleted: 'gelöscht' }
+
 export const de: MailWords = {
   labels: {
     login: 'Anmelden',
@@ -283,9 +285,9 @@ export const de: MailWords = {
       happened: `Das Konto ${username} bei ${productName} hat wieder seine frühere E-Mail-Adresse: Der Link in der E-Mail an jene Adresse wurde verwendet. Die Adresse, an der Sie diese Nachricht lesen, wird dafür nicht mehr verwendet, und alle Geräte wurden abgemeldet.`,
       advice: 'Wenn das ein Versehen ist, wählen Sie ein neues Passwort. Der Link dafür geht an die frühere Adresse:',
     }),
-    'configuration-changed': ({ productName, administrator, thing, before, after }) => ({
-      subject: `${thing} bei ${productName} wurde geändert`,
-      happened: `${administrator} hat gerade ${thing} bei ${productName} geändert.`,
+    'configuration-changed': ({ productName, action, administrator, thing, before, after }) => ({
+      subject: `${thing} bei ${productName} wurde ${configurationActions[action]}`,
+      happened: `${administrator} hat gerade ${thing} bei ${productName} ${configurationActions[action]}.`,
       before: `Vorher: ${before}`,
       after: `Jetzt: ${after}`,
       advice: `Wenn Sie nicht wissen, warum, fragen Sie ${administrator}. Wer eine Adresse einer Anwendung ändern kann, kann sich dort als jede Person anmelden. Hier können alle Administratoren diese Änderung ansehen und zurücknehmen:`,

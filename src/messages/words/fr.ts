@@ -1,5 +1,11 @@
 import type { MailWords } from '../letters.js'
 
+const configurationActions = {
+  added: { done: 'ajouté', toDo: 'd’ajouter' },
+  changed: { done: 'modifié', toDo: 'de modifier' },
+  deleted: { done: 'supprimé', toDo: 'de supprimer' },
+}
+
 export const fr: MailWords = {
   labels: {
     login: 'Se connecter',
@@ -283,9 +289,9 @@ export const fr: MailWords = {
       advice:
         'Si c’est une erreur, choisissez un nouveau mot de passe. Le lien pour cela est envoyé à l’ancienne adresse :',
     }),
-    'configuration-changed': ({ productName, administrator, thing, before, after }) => ({
-      subject: `${thing} a été modifié sur ${productName}`,
-      happened: `${administrator} vient de modifier ${thing} sur ${productName}.`,
+    'configuration-changed': ({ productName, action, administrator, thing, before, after }) => ({
+      subject: `${thing} a été ${configurationActions[action].done} sur ${productName}`,
+      happened: `${administrator} vient ${configurationActions[action].toDo} ${thing} sur ${productName}.`,
       before: `Avant : ${before}`,
       after: `Maintenant : ${after}`,
       advice: `Si vous ne savez pas pourquoi, demandez à ${administrator}. Quiconque peut modifier une adresse d’une application peut s’y connecter à la place de n’importe qui. Tous les administrateurs peuvent voir cette modification et l’annuler ici :`,
