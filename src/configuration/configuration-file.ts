@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { operatorClient } from '../http/request-origin.js'
+import { configurationFileIp } from '../http/request-origin.js'
 import { reasonOf } from '../lib/caught.js'
 import { OperatorError } from '../lib/operator-error.js'
 import type { Events } from '../messages/events.js'
@@ -23,7 +23,7 @@ type Needed = {
 
 type ConfigurationOutcome = 'applied' | 'unchanged' | 'refused'
 
-const origin = operatorClient('CONFIGURATION_FILE')
+const origin = { ip: configurationFileIp, userAgent: 'CONFIGURATION_FILE' }
 const longestFault = 1_000
 
 /** Notes what became of the file, with an event if that is another outcome than the last time: several processes apply the same file. */

@@ -61,7 +61,8 @@ type Fault = { line: number; sentence: string }
 const unknownKey = (key: string, place: string, known: readonly string[], line: number): Fault => {
   const meant = nearestName(key, known)
   const where = place === '' ? 'the file' : place
-  const help = meant === undefined ? `It can have: ${known.join(', ')}` : `Did you mean ${meant}?`
+  const possible = known.length === 0 ? 'It has no keys: write {}' : `It can have: ${known.join(', ')}`
+  const help = meant === undefined ? possible : `Did you mean ${meant}?`
   return { line, sentence: `${where} has the key ${JSON.stringify(key)}, which is not known. ${help}` }
 }
 
@@ -84,7 +85,9 @@ const faultsOf = (found: Found, schema: Schema, place: string): Fault[] => {
     ]
   }
   const ofEntries = [...found.entries].flatMap(([key, { keyLine, found: each }]): Fault[] => {
-    const of = properties?.[key] ?? (typeof additionalProperties === 'object' ? additionalProperties : undefined)
+    // Every object has `__proto__` and `constructor`, which no schema names.
+    const named = properties && Object.hasOwn(properties, key) ? properties[key] : undefined
+    const of = named ?? (typeof additionalProperties === 'object' ? additionalProperties : undefined)
     if (!of) return [unknownKey(key, place, Object.keys(properties ?? {}), keyLine)]
     const isName = propertyNames === undefined || new RegExp(propertyNames.pattern, 'u').test(key)
     if (!isName)
