@@ -322,13 +322,17 @@ const unknownName = (place: 'body' | 'query', given: unknown, schema: unknown) =
   return `${unknown.slice(0, longestName)} is not known in the ${place} of this request: ${taken}`
 }
 
+const isClosed = (schema: unknown) =>
+  (schema as { additionalProperties?: unknown } | undefined)?.additionalProperties === false
+
 /**
- * Refuses what a request of a program with a service key does not take. A change that was misspelt and answered with success would be
- * believed. Other requests come from pages, for which unknown properties are removed (docs/decisions.md).
+ * Refuses what a request does not take, if a program with a service key sends it or if the schema of its body is closed. A change that was
+ * misspelt and answered with success would be believed. Other requests come from pages, for which unknown properties are removed
+ * (docs/decisions.md).
  */
 export const refuseUnknownProperties = async (request: FastifyRequest, reply: FastifyReply) => {
-  if (!request.serviceKey) return undefined
   const { body, querystring }: RouteSchema = { ...request.routeOptions.schema }
+  if (!request.serviceKey && !isClosed(body)) return undefined
   const message = unknownName('query', request.query, querystring) ?? unknownName('body', request.body, body)
   return message === undefined ? undefined : sendRefusal(reply, refuse('bad_request', { message }))
 }

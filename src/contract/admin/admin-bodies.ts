@@ -417,7 +417,7 @@ export const AdminNewApplication = Type.Object(
     ),
     reason: Type.Optional(Reason),
   },
-  { title: 'AdminNewApplication' },
+  { title: 'AdminNewApplication', additionalProperties: false },
 )
 export const AdminAddedApplication = Type.Object(
   {
@@ -445,12 +445,15 @@ export const AdminApplicationPatch = Type.Object(
     ),
     reason: Type.Optional(Reason),
   },
-  { title: 'AdminApplicationPatch' },
+  { title: 'AdminApplicationPatch', additionalProperties: false },
 )
 export type AdminApplicationPatch = Static<typeof AdminApplicationPatch>
 
 /** `DELETE /applications/:id` with `If-Match`: 204. The name is typed, and stands for the reason. */
-export const AdminApplicationDeletion = Type.Object({ name: longestName }, { title: 'AdminApplicationDeletion' })
+export const AdminApplicationDeletion = Type.Object(
+  { name: longestName },
+  { title: 'AdminApplicationDeletion', additionalProperties: false },
+)
 
 /** `POST /applications/:id/secrets` with `If-Match`: 201. `DELETE /applications/:id/secrets/:n`: 204; `n` is the id of the secret. */
 export const AdminAddedSecret = Type.Object(
@@ -508,7 +511,7 @@ export const AdminSettingChange = Type.Object(
     }),
     reason: Type.Optional(Reason),
   },
-  { title: 'AdminSettingChange' },
+  { title: 'AdminSettingChange', additionalProperties: false },
 )
 
 /**
