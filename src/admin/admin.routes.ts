@@ -5,6 +5,7 @@ import { createAdminGuard, createReadingTrail } from './admin-guard.js'
 import { adminConfigurationRoutes } from './configuration.routes.js'
 import { openAdmin } from './open-admin.js'
 import { adminReportsRoutes } from './reports.routes.js'
+import { adminResourcesRoutes } from './resources.routes.js'
 import { adminUsersRoutes } from './users.routes.js'
 
 /** The API of administrators. This file is not loaded if ADMIN_GROUP is empty. */
@@ -15,5 +16,6 @@ export const registerAdminRoutes = (server: Server, app: App) => {
   adminUsersRoutes(server, withAdmin, adminGuard, readingTrail)
   adminAccessRoutes(server, withAdmin, adminGuard)
   adminConfigurationRoutes(server, withAdmin, adminGuard)
+  adminResourcesRoutes(server, withAdmin, adminGuard)
   adminReportsRoutes(server, withAdmin, adminGuard, readingTrail)
 }

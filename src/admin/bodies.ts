@@ -6,12 +6,16 @@ import type {
   AdminApplication,
   AdminEvent,
   AdminObstacle,
+  AdminProgram,
+  AdminResource,
   AdminRole,
   AdminUser,
   AdminUserDetails,
 } from '../contract/admin/admin-bodies.js'
 import { describeDevice } from '../contract/device-names.js'
 import type { StoredEvent } from '../messages/events.js'
+import { guardLines } from '../openid/resources/guard-lines.js'
+import { fullResourceShapeOf, type Resource } from '../openid/resources/resource.js'
 import type { FoundUser } from '../users/search.js'
 import type { Obstacle } from './obstacles.js'
 
@@ -113,4 +117,23 @@ export const applicationBody = (
   secrets: details.secrets.map(({ id, createdAt }) => ({ id, createdAt: createdAt.toISOString() })),
   errors: details.errors.map(problemBody),
   normalEnds: details.normalEnds.map(problemBody),
+})
+
+export const programBody = ({ id, name, document = '', createdAt }: Application, sessions: number): AdminProgram => ({
+  id,
+  name,
+  document,
+  host: new URL(document).host,
+  sessions,
+  createdAt: createdAt.toISOString(),
+})
+
+export const resourceBody = (resource: Resource, version: string, publicUrl: string): AdminResource => ({
+  ...fullResourceShapeOf(resource),
+  id: resource.id,
+  name: resource.name,
+  version,
+  setBy: setByBody(resource.setByFile ?? undefined),
+  createdAt: resource.createdAt.toISOString(),
+  paste: guardLines(resource, publicUrl),
 })

@@ -1,8 +1,9 @@
+import { basename } from 'node:path'
 import type { FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
-import { applicationRefusalSentence, type NewApplicationRefusal } from '../applications/application-changes.js'
+import { type Static, Type } from 'typebox'
+import type { NewApplicationRefusal } from '../applications/application-changes.js'
 import { changeFrom, newApplicationFrom, shapeFault } from '../applications/application-shape.js'
-import type { Access, Application } from '../applications/applications.js'
+import type { Application } from '../applications/applications.js'
 import { iconFault, iconFaults } from '../applications/icons.js'
 import { generalSettings, programs } from '../applications/program-settings.js'
 import { type ProxyName, proxySettings } from '../applications/proxy-lines.js'
@@ -16,11 +17,15 @@ import {
   AdminApplications,
   AdminChangeBack,
   AdminChangedBack,
+  AdminEndAccess,
   AdminNewApplication,
+  type AdminProgram,
   AdminSetting,
   AdminSettingChange,
   AdminSettings,
   adminPath,
+  type ShownVariable,
+  shownVariables,
 } from '../contract/admin/admin-bodies.js'
 import {
   type ApplicationShape,
@@ -31,44 +36,28 @@ import {
 import { isRefused, refuse } from '../contract/outcome.js'
 import { Id, NoContent } from '../contract/schemas.js'
 import type { Server } from '../http/server.js'
+import type { ResourceRefusal } from '../openid/resources/resource.js'
 import type { App } from '../service/open-http.js'
 import type { DescribedSetting } from '../settings/live-settings.js'
 import { type AdminGuard, adminRoute } from './admin-guard.js'
-import { applicationBody } from './bodies.js'
+import { applicationBody, programBody } from './bodies.js'
+import {
+  asAnswer,
+  codesOfTheirOwn,
+  expectedVersion,
+  invalid,
+  resourceAnswer,
+  tag,
+  takesAway,
+} from './configuration-answers.js'
 import type { AdminServices } from './open-admin.js'
 
 type Needed = App & AdminServices
-
-const tag = 'administrators'
 
 /** Room for an icon in base64. */
 const bodyLimit = 96 * 1024
 
 const applicationId = Type.Object({ id: Type.String({ maxLength: 200 }) })
-
-/** Why the value cannot be, in the body of the answer. */
-const invalid = (fault: string, message: string, value?: string) =>
-  refuse('invalid_configuration', { fault, message, ...(value !== undefined && { value }) })
-
-const codesOfTheirOwn = ['name_taken', 'origin_taken', 'id_taken', 'no_group'] as const
-type OwnCode = (typeof codesOfTheirOwn)[number]
-
-const hasOwnCode = (code: string): code is OwnCode => codesOfTheirOwn.some((each) => each === code)
-
-/** A refusal of the rules of applications, as the API answers it. */
-const asAnswer = (refusal: NewApplicationRefusal) => {
-  const { refused } = refusal
-  const message = applicationRefusalSentence(refusal)
-  if (hasOwnCode(refused)) return refuse(refused, { message })
-  const details: Readonly<Record<string, string | undefined>> = { ...refusal }
-  return invalid(refused, message, details.address ?? details.path ?? details.group)
-}
-
-/** The version that the caller has read. Without it a form that was left open would put back what was removed since. */
-const expectedVersion = ({ headers }: FastifyRequest) => {
-  const [, version] = /^(?:W\/)?"([\w-]{1,64})"$/.exec(headers['if-match'] ?? '') ?? []
-  return version ?? refuse('bad_request', { message: 'Send the version that you have read as If-Match: "VERSION"' })
-}
 
 /** The bytes of an icon in base64. */
 const iconFrom = (text: string | null | undefined) => {
@@ -78,12 +67,8 @@ const iconFrom = (text: string | null | undefined) => {
   return fault ? invalid('bad_icon', `The icon ${iconFaults[fault]}`) : png
 }
 
-/** Whether some users may lose their access. */
-const takesAway = (before: Access, after: Partial<Access>) =>
-  after.access === 'groups' &&
-  (before.access === 'everyone' || before.groups.some((group) => !after.groups?.includes(group)))
-
-const describer = ({ applications, applicationChanges, applicationErrors, applicationSecrets }: Needed) => {
+const describer = (app: Needed) => {
+  const { applications, applicationChanges, applicationErrors, applicationSecrets, usedApplications } = app
   /** `iconVersion` is read once for a list. */
   const describe = async (application: Application, iconVersion: string | undefined): Promise<AdminApplication> =>
     applicationBody(application, {
@@ -97,10 +82,13 @@ const describer = ({ applications, applicationChanges, applicationErrors, applic
       describe(application, (await applications.iconVersions()).get(application.id)),
     all: async () => {
       const versions = await applications.iconVersions()
+      const sessions = await usedApplications.countSessions()
       const described: AdminApplication[] = []
-      for (const application of (await applications.list()).filter(({ kind }) => kind !== 'document'))
-        described.push(await describe(application, versions.get(application.id)))
-      return described
+      const programs: AdminProgram[] = []
+      for (const application of await applications.list())
+        if (application.kind === 'document') programs.push(programBody(application, sessions.get(application.id) ?? 0))
+        else described.push(await describe(application, versions.get(application.id)))
+      return { applications: described, programs }
     },
   }
 }
@@ -137,7 +125,7 @@ const readAndAddRoutes = (server: Server, app: Needed, adminGuard: AdminGuard) =
     summary: 'Applications with their last errors',
     refuses: [],
     answers: { 200: AdminApplications },
-    handle: async () => ({ applications: await describe.all() }),
+    handle: describe.all,
   })
 
   adminRoute(server, `POST ${adminPath}/applications`, {
@@ -237,6 +225,23 @@ const changeRoutes = (server: Server, app: Needed, adminGuard: AdminGuard) => {
   })
 }
 
+/** Also for programs of documents, of which nothing else can be changed. */
+const endAccessRoute = (server: Server, { applicationChanges }: Needed, adminGuard: AdminGuard) => {
+  adminRoute(server, `POST ${adminPath}/applications/:id/end-access`, {
+    guard: adminGuard.changeAccess,
+    tag,
+    summary: 'End all tokens and sessions of an application, or of a program that came with a document',
+    params: applicationId,
+    body: AdminEndAccess,
+    refuses: ['bad_request'],
+    answers: { 204: NoContent },
+    handle: async ({ params: { id }, body: { reason }, request }) => {
+      const ended = await applicationChanges.endAccess(id, adminGuard.actingClient(request, reason))
+      return isRefused(ended) ? refuse('not_found') : undefined
+    },
+  })
+}
+
 const secretsRoutes = (server: Server, { applications, applicationChanges }: Needed, adminGuard: AdminGuard) => {
   adminRoute(server, `POST ${adminPath}/applications/:id/secrets`, {
     guard: adminGuard.changeConfiguration,
@@ -288,6 +293,24 @@ const settingBody = (setting: DescribedSetting): AdminSetting => {
   return { ...setting, variable, choices, version: settingVersion(setting) }
 }
 
+/** Where a file is on the machine of the operator is nobody's business here. */
+const variablesOf = (config: Needed['config']): Static<typeof AdminSettings>['variables'] => {
+  const values: Record<ShownVariable, string | undefined> = {
+    PRODUCT_NAME: config.productName,
+    ACCENT_COLOR: config.accentColor,
+    PRODUCT_LOGO_URL: config.productLogoUrl,
+    THEME_FILE: config.themeFile && basename(config.themeFile),
+    WORDS_FILE: config.wordsFile && basename(config.wordsFile),
+    PROFILE_FIELDS_FILE: config.profileFieldsFile && basename(config.profileFieldsFile),
+    TERMS_URL: config.termsUrl,
+    TERMS_VERSION: config.termsVersion,
+    PRIVACY_URL: config.privacyUrl,
+    IMPRINT_URL: config.imprintUrl,
+    SUPPORT_URL: config.supportUrl,
+  }
+  return shownVariables.map((name) => ({ name, value: values[name] ?? null }))
+}
+
 const settingName = Type.Object({ name: Type.String({ maxLength: 64 }) })
 
 const settingsRoutes = (server: Server, app: Needed, adminGuard: AdminGuard) => {
@@ -302,6 +325,7 @@ const settingsRoutes = (server: Server, app: Needed, adminGuard: AdminGuard) => 
     handle: async () => ({
       settings: (await liveSettings.describe()).map(settingBody),
       applicationsCanChange: config.adminApplications === 'on',
+      variables: variablesOf(config),
     }),
   })
 
@@ -356,17 +380,21 @@ const settingsRoutes = (server: Server, app: Needed, adminGuard: AdminGuard) => 
 
 type ChangedBack = Awaited<ReturnType<Needed['changeBack']>>
 type ChangeBackRefusal = Extract<ChangedBack, { refused: string }>
-type OtherRefusal = Exclude<ChangeBackRefusal, NewApplicationRefusal>
+/** `bad_name` is a rule of both. */
+type OnlyOfResources = Exclude<ResourceRefusal, { refused: 'bad_name' }>
+type OtherRefusal = Exclude<ChangeBackRefusal, NewApplicationRefusal | OnlyOfResources>
 
 /** The refusals that are answered as they are. Others mean that there is nothing to change back any more. */
 const answeredAsIs = {
   changed_meanwhile: true,
   last_secret: true,
   not_changed_back: true,
+  resource_taken: true,
   set_by_environment: true,
   set_by_file: true,
   application_in_use: false,
   no_application: false,
+  no_resource: false,
   no_secret: false,
   too_many_secrets: false,
   invalid_configuration: false,
@@ -374,6 +402,14 @@ const answeredAsIs = {
 type AsIs = {
   [Code in keyof typeof answeredAsIs]: (typeof answeredAsIs)[Code] extends true ? Code : never
 }[keyof typeof answeredAsIs]
+
+const rulesOfResources = { bad_resource: true, bad_scope: true, too_many_scopes: true } as const satisfies Record<
+  OnlyOfResources['refused'],
+  true
+>
+
+const isOfResources = (refusal: ChangeBackRefusal): refusal is OnlyOfResources =>
+  Object.hasOwn(rulesOfResources, refusal.refused)
 
 const isRuleRefusal = (refusal: ChangeBackRefusal): refusal is Extract<ChangeBackRefusal, NewApplicationRefusal> =>
   !Object.hasOwn(answeredAsIs, refusal.refused)
@@ -395,6 +431,7 @@ const changeBackRoute = (server: Server, { changeBack, events }: Needed, adminGu
       'invalid_configuration',
       'not_changed_back',
       'last_secret',
+      'resource_taken',
       'set_by_file',
       'set_by_environment',
       'changed_meanwhile',
@@ -407,6 +444,7 @@ const changeBackRoute = (server: Server, { changeBack, events }: Needed, adminGu
       const { username: by } = adminGuard.administratorOf(request)
       const changed = await changeBack(event, { origin: adminGuard.actingClient(request, reason), by, endsAccess })
       if (!isRefused(changed)) return { event: id, secret: changed.secret ?? null }
+      if (isOfResources(changed)) return resourceAnswer(changed)
       return isRuleRefusal(changed) ? asAnswer(changed) : changeBackRefusal(changed)
     },
   })
@@ -416,6 +454,7 @@ const changeBackRoute = (server: Server, { changeBack, events }: Needed, adminGu
 export const adminConfigurationRoutes = (server: Server, app: Needed, adminGuard: AdminGuard) => {
   readAndAddRoutes(server, app, adminGuard)
   changeRoutes(server, app, adminGuard)
+  endAccessRoute(server, app, adminGuard)
   secretsRoutes(server, app, adminGuard)
   settingsRoutes(server, app, adminGuard)
   changeBackRoute(server, app, adminGuard)

@@ -167,7 +167,9 @@ const changeInside = async (
 /** Deletes an application whose row is held, with its sessions, codes and tokens. */
 const deleteInside = async (needed: Needed, sql: Transaction, application: Application, origin: RequestOrigin) => {
   await store.remove(sql, application.id)
-  await record(needed, sql, 'application_deleted', application, { before: shapeOf(application) }, origin)
+  // A program of a document comes back by itself when a user is asked again.
+  const values = application.kind === 'document' ? {} : { before: shapeOf(application) }
+  await record(needed, sql, 'application_deleted', application, values, origin)
 }
 
 /**
@@ -187,7 +189,7 @@ const whileHeld = <Outcome>(
     if (!application) return refuse('no_application')
     if (expectedVersion !== undefined && (await versionOf(sql, application)) !== expectedVersion)
       return refuse('changed_meanwhile')
-    if (endsAccess) await usedApplications.endAll(sql, id, origin)
+    if (endsAccess) await usedApplications.endOfApplication(sql, application.id, origin)
     return work(sql, application)
   })
 
@@ -329,6 +331,10 @@ export const createApplicationChanges = (needed: Needed) => {
     },
 
     ...openSecretChanges(needed),
+
+    /** Ends the use of the application by everybody, and changes nothing else. */
+    endAccess: (id: string, origin: RequestOrigin) =>
+      whileHeld(needed, id, origin, { endsAccess: true }, async (_, application) => ({ application })),
 
     /**
      * The sessions, codes and tokens of the application are deleted with it, and it gets no more logout notices. `evenIfUsed`: it is

@@ -29,6 +29,13 @@ export type Access = { access: Application['access']; groups: readonly string[] 
 export const mayUse = ({ access, groups }: Access, userGroups: readonly string[]) =>
   access === 'everyone' || groups.some((group) => userGroups.includes(group))
 
+/** Where pages get the icon of an application. */
+export const iconPath = '/api/auth/application-icons'
+
+/** The address changes with the icon. */
+const iconAddress = (id: string, version: string | undefined) =>
+  version === undefined ? null : `${iconPath}/${id}?v=${version}`
+
 export type NamedApplication = { id: string; name: string }
 
 export type Applications = ReturnType<typeof createApplications>
@@ -50,10 +57,12 @@ export const createApplications = ({ database }: { database: Database }) => ({
         (application) =>
           application.kind !== 'document' && /^https?:\/\//.test(application.home) && mayUse(application, groups),
       )
-      .map(({ id, name, home }) => ({ id, name, home, iconVersion: versions.get(id) }))
+      .map(({ id, name, home }) => ({ id, name, home, icon: iconAddress(id, versions.get(id)) }))
   },
   /** A text for each icon that changes with it, by the id of the application. */
   iconVersions: async () => new Map((await store.selectIcons(database)).map(({ id, version }) => [id, version])),
+  /** The address of the icon, or null. */
+  iconAddressOf: async (id: string) => iconAddress(id, (await store.selectIconVersion(database, id))[0]?.version),
   iconOf: async (id: string) => (await store.selectIcon(database, id))[0]?.png,
 })
 

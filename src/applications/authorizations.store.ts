@@ -40,6 +40,14 @@ export const selectUsers = (sql: Sql, applicationId: string, live: LiveAt) =>
     [applicationId, momentsOf(live)],
   )
 
+export const selectSessionCounts = (sql: Sql, live: LiveAt) =>
+  sql.query<{ application_id: string; sessions: number }>(
+    `select s.application_id, count(*)::int as sessions
+     from application_sessions as s join sessions as r on r.id = s.sid and r.application_id = s.application_id
+     where ${liveSession('$1')} group by s.application_id`,
+    [momentsOf(live)],
+  )
+
 /** Every transaction that ends authorizations locks them in this order. */
 const inLockOrder = 'order by s.sid, s.application_id for update of s'
 
@@ -66,6 +74,9 @@ export const deleteOfUser = (sql: Sql, userId: string, applicationId: string) =>
 
 export const deleteOfApplication = (sql: Sql, applicationId: string) =>
   endAuthorizations(sql, 's.application_id = $1', [applicationId])
+
+export const deleteOfResource = (sql: Sql, resourceId: string) =>
+  endAuthorizations(sql, 's.resource_id = $1', [resourceId])
 
 type Filter = { userId?: string; applicationId?: string; resourceId?: string }
 

@@ -5,8 +5,7 @@ import { NoContent, UsableApplication, UsedApplication } from '../contract/schem
 import { route } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { App } from '../service/open-http.js'
-
-const iconPath = '/api/auth/application-icons'
+import { iconPath } from './applications.js'
 
 /** A picture cannot run anything, also if a browser takes it for a page. */
 const iconHeaders = {
@@ -44,11 +43,7 @@ export const usedApplicationsRoutes = (server: Server, app: App) => {
         usedApplications.listOfUser(callers.of(request).userId),
         applications.usableBy(groups),
       ])
-      const bodyOf = ({ iconVersion, ...application }: (typeof usable)[number]) => ({
-        ...application,
-        icon: iconVersion === undefined ? null : `${iconPath}/${application.id}?v=${iconVersion}`,
-      })
-      return { applications: used.map(usedApplicationBody), usable: usable.map(bodyOf) }
+      return { applications: used.map(usedApplicationBody), usable }
     },
   })
 

@@ -53,9 +53,16 @@ const endOne = (
     await recordEnds(services, sql, kind, await store.deleteById(sql, id), origin)
   })
 
-/** Ends every authorization of an application whose row the caller holds. */
-const endAllOf = (services: Services) => async (sql: Transaction, applicationId: string, origin: RequestOrigin) =>
-  recordEnds(services, sql, 'application_access_ended', await store.deleteOfApplication(sql, applicationId), origin)
+const countsOf = (database: Database, now: () => ReturnType<typeof liveNow>) => ({
+  /** By the ids of programs: how many sessions of their own they have that have not ended. */
+  countSessions: async () => {
+    const rows = await store.selectSessionCounts(database, now())
+    return new Map(rows.map(({ application_id: id, sessions }) => [id, sessions]))
+  },
+
+  /** How many users have used the application in a session that has not ended. */
+  countUsers: async (sql: Sql, applicationId: string) => (await store.selectUsers(sql, applicationId, now())).length,
+})
 
 export type UsedApplications = ReturnType<typeof createUsedApplications>
 
@@ -86,9 +93,7 @@ export const createUsedApplications = (
         }),
       ),
 
-    /** How many users have used the application in a session that has not ended. */
-    countUsers: async (sql: Sql, applicationId: string) =>
-      (await store.selectUsers(sql, applicationId, liveNow({ clock, lifetimes }))).length,
+    ...countsOf(database, () => liveNow({ clock, lifetimes })),
 
     /** The scopes that the user has agreed to share, with the name of the application. */
     consentsOf: async (userId: string) =>
@@ -124,7 +129,9 @@ export const createUsedApplications = (
       const endedRows = await store.deleteOfApplication(sql, applicationId)
       return recordEnds(services, sql, 'application_access_ended', endedRows, origin)
     },
-    endAll: endAllOf(services),
+    /** Ends every program's use of a resource. */
+    endOfResource: async (sql: Transaction, resourceId: string, origin: RequestOrigin) =>
+      recordEnds(services, sql, 'application_access_ended', await store.deleteOfResource(sql, resourceId), origin),
 
     /** Ends the authorization of a device that has signed out. The session of a browser is left alone. */
     endOfDevice: async (sid: string, origin: RequestOrigin) => {

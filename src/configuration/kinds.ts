@@ -215,7 +215,7 @@ const resourcesKind = ({ loadResourceChanges }: Needed): Kind<Resource> => ({
     ),
   shapeOf: (name, { shape }) => {
     const wanted = resourceFrom(name, shape as ResourceShape)
-    return resourceShapeOf({ ...wanted, id: '', createdAt: new Date(0), setByFile: null })
+    return resourceShapeOf(wanted)
   },
   add: async ({ sql, origin, file }, name, { shape }) => {
     const { forFiles } = await loadResourceChanges()

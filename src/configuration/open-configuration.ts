@@ -19,15 +19,19 @@ export const openConfiguration = (
   // A file may be applied while the start still keeps requests away from the database.
   const needed = { ...below, database }
   const settingChanges = createSettingChanges(needed)
-  // Loaded with the first file: most services start without one.
-  const loadResourceChanges = async () => {
-    const { createResourceChanges } = await import('../openid/resources/resources.js')
-    return createResourceChanges({ ...needed, clock, production })
+  // Loaded with the first file, or the first change that is changed back: most services start without either.
+  const loadResources = async () => {
+    const { createResourceChanges, createResources } = await import('../openid/resources/resources.js')
+    return {
+      resources: createResources({ database }),
+      resourceChanges: createResourceChanges({ ...needed, clock, production }),
+    }
   }
+  const loadResourceChanges = async () => (await loadResources()).resourceChanges
   const kinds = openKinds({ ...below, loadResourceChanges, settingChanges })
   return {
     settingChanges,
     configurationFiles: createConfigurationFiles({ ...needed, kinds }),
-    changeBack: createChangeBack({ ...below, settingChanges }),
+    changeBack: createChangeBack({ ...below, loadResources, settingChanges }),
   }
 }

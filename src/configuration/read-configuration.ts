@@ -2,6 +2,7 @@ import { basename, dirname, resolve } from 'node:path'
 import { Check } from 'typebox/schema'
 import { readIcon } from '../applications/icon-file.js'
 import {
+  type ApplicationShape,
   configurationSchema,
   isLiveSetting,
   type KindName,
@@ -138,9 +139,12 @@ const readSecret = async (source: SecretSource, place: string, line: number, rea
 
 const wantedApplication = async (found: Found, name: string, reading: Reading): Promise<Wanted> => {
   const { path, folder } = reading
-  const { secret, icon, ...shape } = plainOf(found) as { secret?: SecretSource | SecretSource[]; icon?: string }
+  const { secret, icon, noDevice, ...said } = plainOf(found) as ApplicationShape
   const { line } = found
   const place = `applications.${name}`
+  if (noDevice && said.device !== undefined)
+    throw faultIn(path, `${place} has device and noDevice: take one of them away`, line)
+  const shape = noDevice ? { ...said, device: false } : said
   const lineOf = (key: string) => (found.type === 'map' ? found.entries.get(key)?.keyLine : undefined) ?? line
   const secretLine = lineOf('secret')
   const sources = [secret ?? []].flat()

@@ -143,6 +143,8 @@ export const applicationProperties = {
     'For `native`: devices without a browser may sign in with a code (RFC 8628).',
     { name: 'device', help: 'for a native program: devices without a browser may sign in with a code (RFC 8628; --no-device: they may not, which is the default)' },
     { name: 'no-device', help: '' }),
+  noDevice: property(Type.Unsafe<true>({ type: 'boolean', enum: [true] }), 'true, or not there',
+    'The same as `device: false`. Not together with `device`.'),
   noTokens: property(Type.Boolean(), trueOrFalse,
     'Behind a proxy: programs cannot enter with personal tokens of users.',
     { name: 'no-tokens', help: 'behind a proxy: programs cannot enter with personal tokens of users (--tokens: they can, the default)' },
@@ -159,6 +161,7 @@ export type OptionName = { [Name in PropertyName]: OptionsOf<Name>['name'] }[Pro
 const applicationExtras = {
   for: 'fills others, and is not kept',
   icon: 'a picture, which is stored by itself',
+  noDevice: 'says what `device` says',
   secret: 'only hashes are kept',
 } as const satisfies Partial<Record<PropertyName, string>>
 /** The properties that cannot change, each with the reason. */
@@ -175,29 +178,31 @@ const namesWithout = (...left: readonly object[]) =>
   (Object.keys(applicationProperties) as PropertyName[]).filter(
     (name) => !left.some((each) => Object.hasOwn(each, name)),
   )
-const nullable = (name: PropertyName) => {
-  const { schema, about } = applicationProperties[name]
-  return Type.Unsafe({ anyOf: [schema, { type: 'null' }], description: about })
-}
+const nullable = ({ schema, about }: Property) => Type.Unsafe({ anyOf: [schema, { type: 'null' }], description: about })
+const described = ({ schema, about }: Property) => ({ ...schema, description: about })
 
 /** Every value, as answers have them. */
 export const shownProperties = Object.fromEntries(
-  namesWithout(applicationExtras).map((name) => [name, nullable(name)]),
+  namesWithout(applicationExtras).map((name) => [name, nullable(applicationProperties[name])]),
 ) as unknown as { [Name in ValueName]: TUnsafe<ValueOf<Name> | null> }
 
 /** What a request can change. Null: back to the default. */
 export const changedProperties = Object.fromEntries(
-  namesWithout(applicationExtras, fixedProperties).map((name) => [name, Type.Optional(nullable(name))]),
+  namesWithout(applicationExtras, fixedProperties).map((name) => [
+    name,
+    Type.Optional(nullable(applicationProperties[name])),
+  ]),
 ) as unknown as { [Name in ChangeableName]: TOptional<TUnsafe<ValueOf<Name> | null>> }
 
+const { for: _, ...notInRequests } = applicationExtras
 /** What a request says of a new one. */
 export const newProperties = Object.fromEntries(
-  namesWithout({ icon: applicationExtras.icon, secret: applicationExtras.secret }).map((name) => {
-    const { schema, about: description } = applicationProperties[name]
-    return [name, name === 'allow' ? { ...schema, description } : Type.Optional({ ...schema, description })]
+  namesWithout(notInRequests).map((name) => {
+    const schema = described(applicationProperties[name])
+    return [name, name === 'allow' ? schema : Type.Optional(schema)]
   }),
 ) as unknown as {
-  [Name in Exclude<PropertyName, 'allow' | 'icon' | 'secret'>]: TOptional<TUnsafe<ValueOf<Name>>>
+  [Name in Exclude<PropertyName, 'allow' | keyof typeof notInRequests>]: TOptional<TUnsafe<ValueOf<Name>>>
 } & { allow: TUnsafe<ValueOf<'allow'>> }
 
 /** An application as a file describes it. `allow` must be there. */
@@ -226,6 +231,46 @@ const resourceProperties = {
 export type ResourceShape = {
   [Name in keyof typeof resourceProperties]?: Static<(typeof resourceProperties)[Name]['schema']>
 } & { address: string; allow: 'everyone' | readonly string[] }
+
+type ResourceProperties = typeof resourceProperties
+type ResourceValue<Name extends keyof ResourceProperties> = Static<ResourceProperties[Name]['schema']>
+const { address, allow, algorithm } = resourceProperties
+/** Any names: one that is wrong is refused by the rules of resources, where a narrower schema would let requests lose it. */
+const scopes = {
+  ...resourceProperties.scopes,
+  schema: Type.Record(
+    Type.String(),
+    Type.Unsafe<string | null>({ anyOf: [{ type: 'string', maxLength: 1_000 }, { type: 'null' }] }),
+    { maxProperties: 100 },
+  ),
+}
+
+/** Every value of a resource, as answers have it. */
+export const shownResourceProperties = {
+  address: described(address),
+  scopes: described(scopes),
+  allow: described(allow),
+  algorithm: described(algorithm),
+} as unknown as { [Name in keyof ResourceProperties]: TUnsafe<ResourceValue<Name>> }
+
+/** What a request can change. Null: back to the default. The address is in tokens and in the settings of programs. */
+export const changedResourceProperties = {
+  scopes: Type.Optional(nullable(scopes)),
+  allow: Type.Optional(nullable(allow)),
+  algorithm: Type.Optional(nullable(algorithm)),
+} as unknown as {
+  [Name in Exclude<keyof ResourceProperties, 'address'>]: TOptional<TUnsafe<ResourceValue<Name> | null>>
+}
+
+/** What a request says of a new one. */
+export const newResourceProperties = {
+  address: described(address),
+  allow: described(allow),
+  scopes: Type.Optional(described(scopes)),
+  algorithm: Type.Optional(described(algorithm)),
+} as unknown as {
+  [Name in 'address' | 'allow']: TUnsafe<ResourceValue<Name>>
+} & { [Name in 'scopes' | 'algorithm']: TOptional<TUnsafe<ResourceValue<Name>>> }
 
 // biome-ignore format: one property a paragraph, as above
 /** The settings that can change while the service runs. `variable`: it counts more than the file and the page. */
@@ -358,7 +403,8 @@ export type SetBy =
   | { readonly page: string; readonly at: string }
 
 /**
- * What an event of such a change keeps, so that it can be changed back. `id`: of an application. `secret`: the id of one that was added.
+ * What an event of such a change keeps, so that it can be changed back. `id`: of an application or a resource. `secret`: the id of one
+ * that was added.
  */
 export type EventDetails = {
   kind: ConfigurationChange['kind']

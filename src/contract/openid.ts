@@ -84,7 +84,15 @@ export const Authorization = Type.Object(
       description: 'Missing if the request is unknown, and so is its application',
     }),
     user: Type.Optional(Type.Object({ id: Id, username: Type.String() }, { description: 'Who is signed in' })),
+    icon: Type.Optional(
+      Nullable(Type.String({ description: 'With `consent`: the address of the icon of the application' })),
+    ),
     scopes: Type.Optional(Type.Array(OneOf(openidScopes), { description: 'What the user is asked to share' })),
+    shared: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description: 'With `consent`: what of it is a short text, by scope',
+      }),
+    ),
     ownSession: Type.Optional(OwnSession),
     resource: Type.Optional(AskedResource),
     methods: Type.Optional({

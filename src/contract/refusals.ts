@@ -98,6 +98,11 @@ export const operatorRefusals = {
     error: 'Id taken',
     message: 'Another application has this id',
   },
+  resource_taken: {
+    status: 409,
+    error: 'Resource taken',
+    message: 'Another resource has this address or this name',
+  },
   too_many_secrets: {
     status: 409,
     error: 'Too many secrets',

@@ -11,7 +11,13 @@ import type { Mails } from './mails.js'
 /** The events of such changes. */
 export type ConfigurationEventKind = Extract<
   EventKind,
-  'application_added' | 'application_changed' | 'application_deleted' | 'setting_changed'
+  | 'application_added'
+  | 'application_changed'
+  | 'application_deleted'
+  | 'resource_added'
+  | 'resource_changed'
+  | 'resource_deleted'
+  | 'setting_changed'
 >
 
 type Change = { kind: ConfigurationEventKind; reason: string; details: EventDetails }

@@ -1,10 +1,9 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
-import { phone } from '../support/admin-looks.js'
+import { looksRight as looksRightOn } from '../support/admin-looks.js'
 import { signedUpInGroup } from '../support/administrators.js'
-import { faultsOf } from '../support/axe.js'
-import { fillIn, keepPicture, openChromium, press, visit } from '../support/chromium.js'
+import { fillIn, openChromium, press, visit } from '../support/chromium.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 
 const wide = { width: 1280, height: 800 }
@@ -16,7 +15,7 @@ let visitor: Awaited<ReturnType<typeof visit>>
 let page: Page
 
 beforeAll(async () => {
-  const settings = { ADMIN_GROUP: 'admins', MAIL_SIGN_IN: 'on' }
+  const settings = { ADMIN_GROUP: 'admins', MAIL_SIGN_IN: 'on', TERMS_URL: 'https://example.com/terms' }
   ;[latchkey, browser] = await Promise.all([startLatchkey({ settings }), openChromium()])
   grace = await signedUpInGroup(latchkey, 'grace', 'admins')
   visitor = await visit(browser, latchkey, { viewport: wide })
@@ -32,19 +31,7 @@ afterAll(async () => {
 
 const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor()
 
-/** In both schemes and both widths, for an eye, and for axe. */
-const looksRight = async (name: string) => {
-  for (const viewport of [phone, wide]) {
-    await page.setViewportSize(viewport)
-    for (const colorScheme of ['dark', 'light'] as const) {
-      await page.emulateMedia({ colorScheme })
-      await keepPicture(page, `admin-${name}-${viewport.width}-${colorScheme}`)
-    }
-    const overflow = () => document.documentElement.scrollWidth - document.documentElement.clientWidth
-    expect(await page.evaluate(overflow), name).toBeLessThanOrEqual(0)
-  }
-  expect(await faultsOf(page), name).toEqual([])
-}
+const looksRight = (name: string) => looksRightOn(page, name)
 
 it('adds an application in three steps, with its secret and the lines to paste', async () => {
   await page.getByText('There is no application yet.').waitFor()
@@ -98,6 +85,41 @@ it('shows what somebody else has changed in the meantime, and leaves the decisio
   await page.getByText('https://grafana.example.com/bye').waitFor()
 })
 
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+
+it('shows, replaces and removes the icon of an application, and says what is wrong with a file', async () => {
+  const open = async () => {
+    await page.getByRole('button', { name: 'Change…', exact: true }).click()
+    return page.getByRole('dialog', { name: 'Change Grafana' })
+  }
+  const dialog = await open()
+  const choose = (name: string, buffer: Buffer) =>
+    dialog.getByLabel('Icon').first().setInputFiles({ name, mimeType: 'image/png', buffer })
+  await choose('large.png', Buffer.concat([png, Buffer.alloc(40_000)]))
+  await dialog.getByText('The picture has more than 32 KB.').waitFor()
+  await choose('text.png', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'))
+  await dialog.getByText('The picture is no PNG.').waitFor()
+  // One that only looks like a PNG is refused by the service.
+  await choose('cut.png', png.subarray(0, 40))
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByText('This picture cannot be used.').waitFor()
+  await choose('icon.png', png)
+  await looksRight('icon')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Grafana is saved.').waitFor()
+  const src = await page.getByRole('img', { name: 'Icon' }).getAttribute('src')
+  expect(src).toMatch(/^\/api\/auth\/application-icons\/.+\?v=[\da-f]{16}$/)
+  const isDrawn = (image: HTMLImageElement) => image.complete && image.naturalWidth === 1
+  await expect.poll(() => page.locator('.shown-icon').evaluate(isDrawn)).toBe(true)
+  await (await open()).getByRole('button', { name: 'Remove the icon' }).click()
+  await page.getByText('The icon goes when you save.').waitFor()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await expect.poll(() => page.getByRole('img', { name: 'Icon' }).count()).toBe(0)
+})
+
 it('adds and removes secrets, and shows a new one once', async () => {
   await page.getByRole('button', { name: 'Add a secret…' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Add a secret' }).click()
@@ -124,6 +146,9 @@ it('says who has set a setting, and changes only what nobody else sets', async (
   await press(page, 'Save')
   await page.getByText('Who can create an account is saved.').waitFor()
   await page.getByText(/Set by grace/).waitFor()
+  for (const name of ['Accounts', 'Sign-in', 'Looks, words and links'])
+    await page.getByRole('heading', { level: 2, name }).waitFor()
+  await page.getByText('https://example.com/terms').waitFor()
   await looksRight('settings')
   await page.getByRole('button', { name: 'Back to the default: Who can create an account' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Back to the default' }).click()

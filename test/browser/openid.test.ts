@@ -1,6 +1,7 @@
 import type { Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { addApplication } from '../support/applications.js'
+import { operatorClient } from '../../src/http/request-origin.js'
+import { addApplication, applicationChangesOf } from '../support/applications.js'
 import { createAuthenticator } from '../support/authenticator.js'
 import { parametersFor } from '../support/authorization-requests.js'
 import { postForm } from '../support/authorizations.js'
@@ -66,9 +67,14 @@ it('asks for consent, for a proof, and says that there is no access, in two tabs
     `/login?notice=sign_in&returnTo=${encodeURIComponent('/api/auth/authorize?request=made.up&name=Bank')}`,
   )
   await page.getByText('Sign in to continue.').waitFor()
+  const [shop] = await latchkey.sql.query<{ id: string }>("select id from applications where name = 'shop'")
+  const picture = await page.locator('header').screenshot({ type: 'png' })
+  await applicationChangesOf(latchkey).change(shop?.id ?? '', {}, operatorClient('root'), { icon: picture })
   await page.goto(addressFor('shop'))
   await signIn(page, 'ada')
   await page.getByRole('heading', { name: 'Continue to shop?' }).waitFor()
+  await page.getByText('Comes from').waitFor()
+  await page.locator('img.application-icon').waitFor()
   await page.getByText('This access ends when you sign out here').waitFor()
   await keepPicture(page, 'openid-consent')
   expect(await violationsOn(page)).toEqual([])

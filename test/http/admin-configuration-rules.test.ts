@@ -91,11 +91,17 @@ it('a property that is not known, or cannot change, is refused by its name, and 
     status: 400,
   })
   expect(await named('Wiki')).toEqual(before)
+  const tools = { name: 'Tools', address: 'https://mcp.example/mcp', allow: 'everyone' }
+  expect(await send('POST', '/resources', { ...tools, scope: ['read'] })).toMatchObject({ status: 400 })
+  const added = await send('POST', '/resources', tools)
+  const { id: resource, version: first } = added.body as { id: string; version: string }
+  for (const patch of [{ address: 'https://other.example' }, { scope: {} }, { kind: 'api' }])
+    expect(await send('PATCH', `/resources/${resource}`, patch, first)).toMatchObject({ status: 400 })
 })
 
 it('the mail says whether an application was added, changed or deleted', async () => {
   const subjectOf = async (done: string) =>
-    (await latchkey.mailTo(ada.email, new RegExp(`has just ${done} Blog`))).subject
+    (await latchkey.mailTo('ada@example.com', new RegExp(`has just ${done} Blog`))).subject
   await add('Blog', { redirect: ['https://b.example/cb'] })
   expect(await subjectOf('added')).toContain('An administrator added Blog (application)')
   await change('Blog', { factors: 2 })

@@ -220,11 +220,15 @@ describe('the API of administrators', () => {
       'POST /applications',
       'PATCH /applications/:id',
       'DELETE /applications/:id',
+      'POST /applications/:id/end-access',
       'POST /applications/:id/secrets',
       'DELETE /applications/:id/secrets/:n',
       'PUT /settings/:name',
       'DELETE /settings/:name',
       'POST /events/:id/change-back',
+      'POST /resources',
+      'PATCH /resources/:id',
+      'DELETE /resources/:id',
     ])
     expect(eachOf(await askAll(tab, { csrf: true }, isFor('admin')), codeOf)).toEqual(
       all('403 group_required', isFor('admin')),

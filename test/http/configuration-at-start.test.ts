@@ -119,17 +119,24 @@ it('a service starts with a file that cannot be applied, reads it again on SIGHU
   const database = await freshPostgres()
   const file = join(folder, 'started.yaml')
   await writeFile(file, 'applications: {Wiki: {redirect: [https://wiki.example/cb]}}')
+  const metricsPort = String(20_000 + Math.floor(Math.random() * 20_000))
   const run = runLatchkey(folder, {
     DATABASE_URL: database.url,
     JWT_SECRET: jwtSecret,
     CONFIGURATION_FILE: file,
     WIKI: 'a-secret-of-the-wiki-0123456789-abcdef',
-    METRICS_PORT: '0'.replace('0', String(20_000 + Math.floor(Math.random() * 20_000))),
+    METRICS_PORT: metricsPort,
     DRAIN_DELAY: '0ms',
   })
+  const counted = async (outcome: string) => {
+    const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+    const line = new RegExp(`^latchkey_configuration_files_total\\{outcome="${outcome}"\\} (\\d+)$`, 'm')
+    return Number(line.exec(text)?.[1] ?? 0)
+  }
   try {
     await run.ready()
     expect(run.output.stdout).toContain('applications.Wiki has no allow')
+    expect([await counted('refused'), await counted('applied')]).toEqual([1, 0])
     await writeFile(
       file,
       'applications: {Wiki: {redirect: [https://wiki.example/cb], allow: everyone, secret: {env: WIKI}}}',
@@ -137,6 +144,12 @@ it('a service starts with a file that cannot be applied, reads it again on SIGHU
     run.signal('SIGHUP')
     await run.says(/the configuration file was applied/)
     expect(run.output.stdout).not.toContain('a-secret-of-the-wiki')
+    expect([await counted('refused'), await counted('applied')]).toEqual([1, 1])
+    // A file that is wrong after a start is counted too, and everything stays as it was.
+    await writeFile(file, 'applications: {Wiki: {allow: everyone, alow: everyone}}')
+    run.signal('SIGHUP')
+    await run.says(/Did you mean allow/)
+    expect([await counted('refused'), await counted('applied')]).toEqual([2, 1])
     run.signal('SIGTERM')
     expect(await run.exited).toBe(0)
   } finally {

@@ -324,9 +324,11 @@ describe('what is asked', () => {
     expect(told(await begin(tab, { prompt: 'none' }, application.id)).error).toBe('consent_required')
     const asked = await begin(tab, {}, application.id)
     expect([asked.next, asked.scopes]).toEqual(['consent', ['openid', 'profile']])
+    expect(asked).toMatchObject({ shared: { profile: 'agreeing' }, icon: null })
     expect(told(await answer(tab, asked, 'continue')).code).toEqual(expect.any(String))
     expect((await begin(tab, {}, application.id)).next).toBe('done')
-    expect((await begin(tab, { scope: 'openid email' }, application.id)).next).toBe('consent')
+    const more = await begin(tab, { scope: 'openid email' }, application.id)
+    expect(more).toMatchObject({ next: 'consent', shared: { email: 'agreeing@example.com' } })
     expect((await begin(tab, { prompt: 'consent' }, application.id)).next).toBe('consent')
     const phone = { name: 'Phone', kind: 'native', home: 'app.x:/', redirectAddresses: ['app.x:/cb'] } as const
     const native = (await addApplication(latchkey, phone)).id

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { iconFault } from '../../src/applications/icons.js'
 import { addApplication, applicationChangesOf } from '../support/applications.js'
+import { parametersFor } from '../support/authorization-requests.js'
 import type { Browser } from '../support/client.js'
 import { type Latchkey, startLatchkey } from '../support/latchkey.js'
 
@@ -38,6 +39,10 @@ it('a user sees the applications that they may open, with their icons', async ()
   expect(picture.headers.get('x-content-type-options')).toBe('nosniff')
   expect(picture.headers.get('content-security-policy')).toBe("default-src 'none'")
   expect(picture.headers.get('cache-control')).toContain('immutable')
+  // Whoever is asked for consent sees it, too.
+  const parameters = parametersFor(wiki.id, { redirect_uri: wiki.redirectAddresses[0] ?? '', prompt: 'consent' })
+  const asked = await tab.post('/api/auth/authorization', { parameters })
+  expect(asked.body).toMatchObject({ next: 'consent', icon: usable?.icon })
   await applicationChangesOf(latchkey).change(wiki.id, {}, operator, { icon: null })
   expect((await tab.get('/api/auth/applications')).body.usable).toMatchObject([{ name: 'Wiki', icon: null }])
   expect((await tab.get(`/api/auth/application-icons/${wiki.id}`)).status).toBe(404)

@@ -356,6 +356,11 @@ it.each([
   [`groups: ${'['.repeat(60_000)}`, 'nested too deeply'],
   [wiki('id: Wiki'), 'line 5: applications.Wiki.id must be 1 to 63 small letters'],
   [wiki('device: true'), 'applications.Wiki: Only an application of the kind native can have the device flow.'],
+  [
+    wiki('device: true\n    noDevice: true'),
+    'line 3: applications.Wiki has device and noDevice: take one of them away',
+  ],
+  [wiki('noDevice: false'), 'line 5: applications.Wiki.noDevice must be true, or not there'],
   [wiki('for: grafana'), 'applications.Wiki: grafana needs the address at which users open it'],
   ['applications: {Wiki: {redirect: [https://w.example/cb], allow: [nobodies]}}', 'There is no group nobodies'],
   [
@@ -463,6 +468,21 @@ it('id and kind cannot change', async () => {
   }
   const taken = 'applications: {Other: {id: wiki, redirect: [https://o.example/cb], allow: everyone}}'
   expect(await apply(taken)).toMatchObject({ code: 1, err: expect.stringContaining('has the id wiki') })
+})
+
+it('`noDevice: true` is the same as `device: false`, and an export writes `device`', async () => {
+  const file = (line: string) =>
+    `applications:\n  Tool: { kind: native, redirect: ["http://127.0.0.1/cb"], allow: everyone${line} }\n`
+  expect((await apply(file(', noDevice: true'))).code).toBe(0)
+  for (const same of ['', ', device: false', ', noDevice: true']) expect((await planned(file(same))).code).toBe(0)
+  expect((await apply(file(', device: true'))).code).toBe(0)
+  expect((await command(['export'])).out).toContain('device: true')
+  const { changes } = await planned(file(', noDevice: true'))
+  expect(changes).toMatchObject([{ name: 'Tool', action: 'change', before: { device: true } }])
+  expect(changes[0].after).not.toHaveProperty('device')
+  expect(changes[0].after).not.toHaveProperty('noDevice')
+  expect((await apply(file(', noDevice: true'))).code).toBe(0)
+  expect((await command(['export'])).out).not.toMatch(/device/i)
 })
 
 it('a resource is added, exported, owned, changed, handed back and removed like the others', async () => {

@@ -32,9 +32,32 @@ export const isFineOnPhone = async (page: Page, name: string) => {
 const isTooWide = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
 
+/** In both schemes and both widths, for an eye, and for axe. The window is wide afterwards. */
+export const looksRight = async (page: Page, name: string) => {
+  for (const viewport of [phone, wide]) {
+    await page.setViewportSize(viewport)
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme })
+      await keepPicture(page, `admin-${name}-${viewport.width}-${colorScheme}`)
+    }
+    expect(await isTooWide(page), name).toBe(false)
+  }
+  expect(await faultsOf(page), name).toEqual([])
+}
+
 /** For an eye: the words are longer in these languages. */
 export const keepPicturesIn = async (language: Language, page: Page, userId: string) => {
-  const screens = ['overview', 'users', 'invitations', 'groups', 'applications', 'events', `users/${userId}`]
+  const screens = [
+    'overview',
+    'users',
+    'invitations',
+    'groups',
+    'applications',
+    'resources',
+    'settings',
+    'events',
+    `users/${userId}`,
+  ]
   for (const screen of screens) {
     await page.goto(`/api/auth/admin?ui_locales=${language}#${screen}`)
     await page.getByRole('heading', { level: 1 }).waitFor()

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import type { Answer } from '#client/client.js'
 import type { AdminApplication } from '#contract/admin/admin-bodies.js'
 import { Button, CopyButton } from '../components/button.js'
 import { Dialog } from '../components/dialog.js'
@@ -7,10 +8,11 @@ import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { dateWithZone } from '../words/dates.js'
 import { fill } from '../words/format.js'
-import { ApplicationFields, changedValues, useMeanwhile } from './application-values.js'
+import { ApplicationFields, changedValues, comparedValues } from './application-values.js'
 import { calls } from './calls.js'
 import { ChangeDialog } from './change-dialog.js'
-import { fragmentOf } from './place.js'
+import { useMeanwhile } from './meanwhile.js'
+import { fragmentOf, type ScreenName } from './place.js'
 import { RowList } from './table.js'
 
 export type ApplicationProps = { application: AdminApplication; reload: () => Promise<void> }
@@ -22,26 +24,17 @@ const readAgain = async (id: string) => {
   return answer.refused ? undefined : answer.value.applications.find((each) => each.id === id)
 }
 
-/** If somebody else was faster, the dialog says what is there now, and the next press decides. */
 export const ChangeValuesDialog = ({ application, reload, onClose }: DialogProps) => {
   const words = useWords('configuration')
-  const [present, setPresent] = useState(application)
-  const textOfChanges = useMeanwhile()
-  const { name } = application
+  const { id, name } = application
+  const send = useMeanwhile(application, comparedValues, () => readAgain(id))
   return (
     <ChangeDialog
       title={fill(words.changeTitle, { name })}
       lead={words.changeLead}
       userNotice={words.told}
       submitLabel={words.save}
-      call={async (typed) => {
-        const answer = await calls.changeApplication(present.id, present.version, changedValues(typed, present))
-        if (answer.refused !== 'changed_meanwhile') return answer
-        const now = await readAgain(present.id)
-        if (!now) return answer
-        setPresent(now)
-        return { ...answer, message: fill(words.meanwhile, { changes: textOfChanges(present, now) }) }
-      }}
+      call={(typed) => send((present) => calls.changeApplication(id, present.version, changedValues(typed, present)))}
       noticeOf={({ refused, message }) => (refused === 'changed_meanwhile' ? message : undefined)}
       successMessage={() => fill(words.saved, { name })}
       onDone={reload}
@@ -52,23 +45,32 @@ export const ChangeValuesDialog = ({ application, reload, onClose }: DialogProps
   )
 }
 
-export const DeleteApplicationDialog = ({ application, onClose }: Omit<DialogProps, 'reload'>) => {
+type DeleteProps = {
+  name: string
+  lead: string
+  /** The list where it was. */
+  screen: ScreenName
+  call: (typedName: string) => Promise<Answer<unknown>>
+  onClose: () => void
+}
+
+/** Deletes a thing whose name is typed. */
+export const DeleteDialog = ({ name, lead, screen, call, onClose }: DeleteProps) => {
   const words = useWords('configuration')
-  const { id, name, version } = application
   return (
     <ChangeDialog
       title={fill(words.deleteTitle, { name })}
-      lead={words.deleteLead}
+      lead={lead}
       userNotice={words.told}
       submitLabel={words.deleteIt}
       look="danger"
       check={async ({ name: typed = '' }, invalid) =>
         invalid.name || typed.trim() === name ? invalid : { ...invalid, name: [words.otherName] }
       }
-      call={({ name: typed = '' }) => calls.deleteApplication(id, version, typed.trim())}
+      call={({ name: typed = '' }) => call(typed.trim())}
       successMessage={() => fill(words.deleted, { name })}
       onDone={() => {
-        location.hash = fragmentOf('applications')
+        location.hash = fragmentOf(screen)
         return undefined
       }}
       onClose={onClose}

@@ -4,6 +4,7 @@ import type { Values } from '../components/form.js'
 import { useWords } from '../hooks/settings.js'
 import type { Words } from '../words/catalogue.js'
 import { fill } from '../words/format.js'
+import { IconField, iconAddress, iconIn } from './icon-field.js'
 import { LinesField, linesIn } from './lines-field.js'
 
 type FieldName = keyof Words['configuration']['fields']
@@ -92,6 +93,7 @@ export const ApplicationFields = ({ application }: { application: AdminApplicati
             />
           )
         })}
+      <IconField src={iconAddress(application)} />
     </>
   )
 }
@@ -99,41 +101,40 @@ export const ApplicationFields = ({ application }: { application: AdminApplicati
 const isSame = (left: unknown, right: unknown) => JSON.stringify(left ?? null) === JSON.stringify(right ?? null)
 
 /** What was typed and differs from what the application is. */
-export const changedValues = (typed: Values, application: AdminApplication): AdminApplicationPatch =>
-  Object.fromEntries(
-    names
-      .filter((name) => isShown(rows[name], application))
-      .map((name) => [name, rows[name].read(typed[name] ?? '')] as const)
-      .filter(([name, value]) => !isSame(value, application[name])),
-  )
+export const changedValues = (typed: Values, application: AdminApplication): AdminApplicationPatch => {
+  const icon = iconIn(typed.icon)
+  const changed = names
+    .filter((name) => isShown(rows[name], application))
+    .map((name) => [name, rows[name].read(typed[name] ?? '')] as const)
+    .filter(([name, value]) => !isSame(value, application[name]))
+  return { ...Object.fromEntries(changed), ...(icon !== undefined && { icon }) }
+}
+
+/** What may be another value by the time when a change is sent. */
+export const comparedValues: readonly (keyof AdminApplication)[] = [...names, 'allow']
 
 /** A value as text, such as one that somebody else has set. */
 export const useValueText = () => {
-  const { yes, no, none } = useWords('admin')
+  const { yes, no, none, app } = useWords('admin')
   return (value: unknown): string => {
     if (value === null || value === undefined || value === '') return none
     if (typeof value === 'boolean') return value ? yes : no
-    return Array.isArray(value) ? value.join(', ') || none : String(value)
+    if (value === 'everyone') return app.everyone
+    if (Array.isArray(value)) return value.join(', ') || none
+    return typeof value === 'object' ? Object.keys(value).join(', ') || none : String(value)
   }
 }
 
-/** The label of a value of an application, of a setting, or its name if a newer service has others. */
+/** The label of a value of an application, of a resource, of a setting, or its name if a newer service has others. */
 export const useValueLabel = () => {
-  const { fields, settings } = useWords('configuration')
+  const { fields, settings, resource } = useWords('configuration')
   return (name: string) => {
     if (name === 'allow') return fields.allow
+    if (name === 'address') return resource.address
+    if (name === 'scopes') return resource.scopes
+    // The words of the form are a question for ES256.
+    if (name === 'algorithm') return resource.algorithm
     if (Object.hasOwn(labelOf, name)) return fields[labelOf[name as Name]]
     return Object.hasOwn(settings, name) ? settings[name as keyof typeof settings] : name
   }
-}
-
-/** What another administrator has changed since, in words: "Start page: https://…". */
-export const useMeanwhile = () => {
-  const textOf = useValueText()
-  const labelFor = useValueLabel()
-  return (before: AdminApplication, now: AdminApplication) =>
-    [...names, 'allow' as const]
-      .filter((name) => !isSame(before[name], now[name]))
-      .map((name) => `${labelFor(name)}: ${textOf(now[name])}`)
-      .join('; ')
 }

@@ -5,21 +5,22 @@ import { Panel } from '../components/panel.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { timeAgo } from '../words/dates.js'
 import { fill } from '../words/format.js'
-import { type ApplicationProps, ChangeValuesDialog, DeleteApplicationDialog, Secrets } from './application-changes.js'
+import { Access, WhoMayUse } from './access.js'
+import { type ApplicationProps, ChangeValuesDialog, DeleteDialog, Secrets } from './application-changes.js'
 import { calls } from './calls.js'
-import { ChangeDialog, ReasonField } from './change-dialog.js'
-import { GroupChoices } from './groups.js'
+import { iconAddress } from './icon-field.js'
 import { fragmentOf, listFragment } from './place.js'
 import { useProblemSentence } from './problems.js'
+import { Programs } from './programs.js'
 import { Loaded, Screen, useAdmin, useRead } from './screen.js'
-import { type Column, GroupNames, Table } from './table.js'
+import { type Column, Table } from './table.js'
 import { type Fact, Facts } from './user-facts.js'
 
 /** In the place of an id: the screen that adds one. No id has capitals. */
-export const newApplicationId = 'NEW'
+export const newThingId = 'NEW'
 
 /** Whether this administrator can change what the command line can, and not only who may use an application. */
-const useMayConfigure = () => {
+export const useMayConfigure = () => {
   const { mayManage } = useAdmin()
   const { value } = useRead(calls.settings)
   return {
@@ -35,7 +36,7 @@ export const ApplicationsScreen = () => {
   const read = useRead(calls.applications)
   const columns = useColumns()
   const addLink = mayConfigure && (
-    <a class="button primary" href={fragmentOf('applications', newApplicationId)}>
+    <a class="button primary" href={fragmentOf('applications', newThingId)}>
       {`${add}…`}
     </a>
   )
@@ -45,34 +46,30 @@ export const ApplicationsScreen = () => {
       lead={isOff ? `${words.app.lead} ${off}` : words.app.lead}
       beside={read.value && read.value.applications.length > 0 && addLink}
     >
-      <section class="panel">
-        <Loaded {...read}>
-          {({ applications }) => (
-            <Table
-              caption={words.applications}
-              columns={columns}
-              rows={applications}
-              keyOf={({ id }) => id}
-              rowsAreLinks
-              empty={
-                <>
-                  <p>{words.app.empty}</p>
-                  {addLink}
-                </>
-              }
-            />
-          )}
-        </Loaded>
-      </section>
+      <Loaded {...read}>
+        {({ applications, programs }) => (
+          <div class="stack">
+            <section class="panel">
+              <Table
+                caption={words.applications}
+                columns={columns}
+                rows={applications}
+                keyOf={({ id }) => id}
+                rowsAreLinks
+                empty={
+                  <>
+                    <p>{words.app.empty}</p>
+                    {addLink}
+                  </>
+                }
+              />
+            </section>
+            {programs.length > 0 && <Programs programs={programs} reload={read.reload} />}
+          </div>
+        )}
+      </Loaded>
     </Screen>
   )
-}
-
-/** Shows who may use an application. With an empty list of groups, no user may. */
-const Access = ({ allow }: Pick<AdminApplication, 'allow'>) => {
-  const words = useWords('admin').app
-  if (allow === 'everyone') return <span>{words.everyone}</span>
-  return allow === null || allow.length === 0 ? <span>{words.nobody}</span> : <GroupNames groups={allow} />
 }
 
 const useColumns = (): Column<AdminApplication>[] => {
@@ -125,7 +122,11 @@ export const ApplicationScreen = ({ id }: { id: string }) => {
         {(application) => (
           <div class="panels">
             <div>
-              <WhoMayUse application={application} reload={reload} />
+              <WhoMayUse
+                thing={application}
+                reload={reload}
+                call={(patch) => calls.changeApplication(application.id, application.version, patch)}
+              />
               <Errors application={application} />
               {application.kind === 'web' && (
                 <Secrets application={application} reload={reload} mayChange={mayChange(application)} />
@@ -150,25 +151,6 @@ const readApplication = async (id: string) => {
 
 type Props = { application: AdminApplication }
 
-const WhoMayUse = ({ application, reload }: Props & { reload: () => Promise<void> }) => {
-  const { app, columns } = useWords('admin')
-  const { setByFile } = useWords('configuration')
-  const { mayManage } = useAdmin()
-  const [isDialogOpen, setDialogOpen] = useState(false)
-  return (
-    <Panel title={columns.access}>
-      <div>
-        <Access {...application} />
-      </div>
-      {application.setBy !== null && <p class="panel-lead">{fill(setByFile, application.setBy)}</p>}
-      {mayManage && application.setBy === null && (
-        <Button onPress={() => setDialogOpen(true)}>{`${app.change}…`}</Button>
-      )}
-      {isDialogOpen && <AccessDialog application={application} onDone={reload} onClose={() => setDialogOpen(false)} />}
-    </Panel>
-  )
-}
-
 const Errors = ({ application: { errors, normalEnds } }: Props) => {
   const { app } = useWords('admin')
   return (
@@ -182,6 +164,14 @@ const Errors = ({ application: { errors, normalEnds } }: Props) => {
       )}
     </Panel>
   )
+}
+
+const Icon = ({ application }: Props) => {
+  const { none } = useWords('admin')
+  const { icon } = useWords('configuration')
+  const src = iconAddress(application)
+  if (src === undefined) return <span class="muted">{none}</span>
+  return <img class="shown-icon" src={src} alt={icon.alt} width="40" height="40" />
 }
 
 const ProblemList = ({ problems }: { problems: AdminApplication['errors'] }) => {
@@ -217,7 +207,7 @@ const Settings = ({ application, reload, mayChange }: ApplicationProps & { mayCh
     allow: 'not here: in the panel before',
     version: 'not here: for the next change',
     setBy: 'not here: in the panel before',
-    iconVersion: 'not here: the account pages show it',
+    iconVersion: [words.icon.label, <Icon key="icon" application={application} />],
     home: [app.home, application.home],
     redirect: [app.redirects, lines(application.redirect)],
     afterLogout: [app.afterLogout, lines(application.afterLogout)],
@@ -253,55 +243,15 @@ const Settings = ({ application, reload, mayChange }: ApplicationProps & { mayCh
       {open === 'change' && (
         <ChangeValuesDialog application={application} reload={reload} onClose={() => setOpen(undefined)} />
       )}
-      {open === 'delete' && <DeleteApplicationDialog application={application} onClose={() => setOpen(undefined)} />}
-    </Panel>
-  )
-}
-
-type DialogProps = { application: AdminApplication; onDone: () => Promise<void>; onClose: () => void }
-
-/** Asks who may use the application: everyone, or the members of some groups. If no group is chosen, no user may. */
-const AccessDialog = ({ application, ...dialog }: DialogProps) => {
-  const { app, notTold } = useWords('admin')
-  const { value } = useRead(calls.groups)
-  const { name, allow, version } = application
-  const allowed = allow === 'everyone' ? [] : (allow ?? [])
-  const [everyone, setEveryone] = useState(allow === 'everyone')
-  const [groups, setGroups] = useState<readonly string[]>(allowed)
-  const losesUsers = !everyone && (allow === 'everyone' || allowed.some((each) => !groups.includes(each)))
-  return (
-    <ChangeDialog
-      {...dialog}
-      title={fill(app.changeTitle, { name })}
-      lead={app.changeLead}
-      userNotice={notTold}
-      submitLabel={app.submit}
-      call={({ reason }) =>
-        calls.changeApplication(application.id, version, {
-          allow: everyone ? 'everyone' : [...groups],
-          ...(reason !== undefined && { reason }),
-        })
-      }
-      successMessage={() => fill(app.done, { name })}
-    >
-      <fieldset>
-        <legend class="visually-hidden">{fill(app.changeTitle, { name })}</legend>
-        {[true, false].map((choice) => (
-          <label key={`${choice}`} class="check">
-            <input type="radio" name="access" checked={everyone === choice} onChange={() => setEveryone(choice)} />
-            {choice ? app.everyone : app.onlyGroups}
-          </label>
-        ))}
-      </fieldset>
-      {!everyone && value && (
-        <GroupChoices
-          label={app.onlyGroups}
-          names={value.groups.map((group) => group.name)}
-          chosen={groups}
-          onChange={setGroups}
+      {open === 'delete' && (
+        <DeleteDialog
+          name={application.name}
+          lead={words.deleteLead}
+          screen="applications"
+          call={(typed) => calls.deleteApplication(application.id, application.version, typed)}
+          onClose={() => setOpen(undefined)}
         />
       )}
-      {losesUsers && <ReasonField focused={false} />}
-    </ChangeDialog>
+    </Panel>
   )
 }

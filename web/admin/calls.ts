@@ -6,6 +6,7 @@ import type {
   AdminAddedSecret,
   AdminApplication,
   AdminApplicationPatch,
+  AdminApplications,
   AdminChangeBack,
   AdminChangedBack,
   AdminEndToken,
@@ -19,7 +20,10 @@ import type {
   AdminInvitation,
   AdminInvite,
   AdminNewApplication,
+  AdminNewResource,
   AdminOverview,
+  AdminResource,
+  AdminResourcePatch,
   AdminSelf,
   AdminSetting,
   AdminSettings,
@@ -43,6 +47,7 @@ const change = <Value = undefined>(
   version?: string,
 ) => requests.change<Value>(method, `${adminRoot}/${path}`, body, version)
 const applicationPath = (id: string) => `applications/${encodeURIComponent(id)}`
+const resourcePath = (id: string) => `resources/${encodeURIComponent(id)}`
 const userPath = (id: string) => `users/${encodeURIComponent(id)}`
 
 /** Every call of the API of administrators. */
@@ -68,18 +73,24 @@ export const calls = {
   groups: () => read<{ groups: AdminGroup[] }>('groups'),
   addGroup: (name: string) => change<AdminGroup>('POST', 'groups', { name }),
   deleteGroup: (group: Static<typeof AdminGroupDeletion>) => change('DELETE', 'groups', group),
-  applications: () => read<{ applications: AdminApplication[] }>('applications'),
+  applications: () => read<AdminApplications>('applications'),
   changeApplication: (id: string, version: string, patch: AdminApplicationPatch) =>
     change<AdminApplication>('PATCH', applicationPath(id), patch, version),
   addApplication: (application: Static<typeof AdminNewApplication>) =>
     change<AdminAddedApplication>('POST', 'applications', application),
   deleteApplication: (id: string, version: string, name: string) =>
     change('DELETE', applicationPath(id), { name }, version),
+  endAccess: (id: string, reason: string) => change('POST', `${applicationPath(id)}/end-access`, { reason }),
   addSecret: (id: string, version: string) =>
     change<Static<typeof AdminAddedSecret>>('POST', `${applicationPath(id)}/secrets`, {}, version),
   removeSecret: (id: string, version: string, secret: string) =>
     change('DELETE', `${applicationPath(id)}/secrets/${encodeURIComponent(secret)}`, {}, version),
-  settings: () => read<Static<typeof AdminSettings>>('settings'),
+  resources: () => read<{ resources: AdminResource[] }>('resources'),
+  addResource: (resource: Static<typeof AdminNewResource>) => change<AdminResource>('POST', 'resources', resource),
+  changeResource: (id: string, version: string, patch: AdminResourcePatch) =>
+    change<AdminResource>('PATCH', resourcePath(id), patch, version),
+  deleteResource: (id: string, version: string, name: string) => change('DELETE', resourcePath(id), { name }, version),
+  settings: () => read<AdminSettings>('settings'),
   changeSetting: (name: string, version: string, value: string | string[]) =>
     change<AdminSetting>('PUT', `settings/${name}`, { value }, version),
   resetSetting: (name: string, version: string) => change<AdminSetting>('DELETE', `settings/${name}`, {}, version),

@@ -110,7 +110,11 @@ export const useChangeProblems = () => {
   const fieldProblems = useFieldProblems()
   return (refusal: Refusal): Problems => {
     if (refusal.refused === 'other_username') return { fields: { username: [words.otherUsername] } }
-    if (refusal.refused === 'invalid_configuration') return { notice: sentenceOfFault(refusal, faults) }
+    if (refusal.refused === 'invalid_configuration') {
+      const sentence = sentenceOfFault(refusal, faults)
+      const { fault = '' }: { fault?: string; value?: string | undefined } = refusal
+      return fault === 'bad_icon' ? { fields: { icon: [sentence] } } : { notice: sentence }
+    }
     if (refusal.refused === 'too_many_groups') return { notice: words.tooManyGroups }
     // The wait is for one address. The form must not wait for hours: the administrator may have mistyped it.
     if (refusal.refused === 'too_many_mails') return { ...problemsOf(refusal), retryAfter: undefined }

@@ -69,10 +69,10 @@ const Changed = ({ event, details, reload }: Props) => {
           onClose={() => setOpen(false)}
         >
           <ReasonField />
-          {kind === 'application' && (
+          {kind !== 'setting' && (
             <label class="check">
               <input type="checkbox" name="endAccess" />
-              {words.event.endAccess}
+              {kind === 'resource' ? words.resource.endAccess : words.event.endAccess}
             </label>
           )}
         </ChangeDialog>

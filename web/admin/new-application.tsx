@@ -7,13 +7,14 @@ import { Form, type Problems, type Values } from '../components/form.js'
 import { useWords } from '../hooks/settings.js'
 import type { Words } from '../words/catalogue.js'
 import { fill } from '../words/format.js'
+import { NewAccess } from './access.js'
 import { ShownSecret } from './application-changes.js'
 import { calls } from './calls.js'
 import { useChangeProblems } from './change-dialog.js'
-import { chosenGroups, GroupChoices } from './groups.js'
+import { chosenGroups } from './groups.js'
 import { LinesField, linesIn } from './lines-field.js'
 import { fragmentOf, listFragment } from './place.js'
-import { Screen, useAdmin, useRead } from './screen.js'
+import { Screen, useAdmin } from './screen.js'
 
 type Body = Static<typeof AdminNewApplication>
 
@@ -176,28 +177,10 @@ const Addresses = ({ program, typed }: { program: Program; typed: Values }) => {
 const proxyNames = { caddy: 'Caddy', nginx: 'nginx', traefik: 'Traefik', haproxy: 'HAProxy' } as const
 
 const WhoMayUseNew = () => {
-  const { app } = useWords('admin')
   const { fields } = useWords('configuration')
-  const { value } = useRead(calls.groups)
-  const [everyone, setEveryone] = useState(true)
   return (
     <>
-      <fieldset>
-        <legend>{fields.allow}</legend>
-        {[true, false].map((choice) => (
-          <label key={`${choice}`} class="check">
-            <input
-              type="radio"
-              name="access"
-              value={choice ? 'everyone' : 'groups'}
-              checked={everyone === choice}
-              onChange={() => setEveryone(choice)}
-            />
-            {choice ? app.everyone : app.onlyGroups}
-          </label>
-        ))}
-      </fieldset>
-      {!everyone && value && <GroupChoices label={app.onlyGroups} names={value.groups.map(({ name }) => name)} />}
+      <NewAccess legend={fields.allow} />
       <label class="check">
         <input type="checkbox" name="factors" />
         {fields.factors}

@@ -1,6 +1,15 @@
 import { useEffect, useState } from 'preact/hooks'
 
-export const screenNames = ['overview', 'users', 'invitations', 'groups', 'applications', 'settings', 'events'] as const
+export const screenNames = [
+  'overview',
+  'users',
+  'invitations',
+  'groups',
+  'applications',
+  'resources',
+  'settings',
+  'events',
+] as const
 export type ScreenName = (typeof screenNames)[number]
 
 /** The screen that the fragment of the URL names: `#users/ID`, `#events?kind=signed_in`. */

@@ -45,10 +45,11 @@ const shortestForUsers = 2
 /** What the text finds: screens, applications and groups at once, users a moment later. */
 const useFound = (text: string) => {
   const words = useWords('admin')
-  const { settings } = useWords('configuration')
+  const { settings, resource } = useWords('configuration')
   const ignore = () => true
   const groups = useLoaded(calls.groups, ignore).value?.groups ?? []
   const applications = useLoaded(calls.applications, ignore).value?.applications ?? []
+  const resources = useLoaded(calls.resources, ignore).value?.resources ?? []
   const settled = useDebounced(text, 200)
   const asksForUsers = settled.length >= shortestForUsers
   const users = useLoaded(
@@ -85,6 +86,16 @@ const useFound = (text: string) => {
         label: name,
         detail: home ?? '',
         href: fragmentOf('applications', id),
+      })),
+    ...(text === '' ? [] : resources)
+      .filter(({ name, address }) => isFound(name, address))
+      .slice(0, maxOfKind)
+      .map(({ id, name, address }) => ({
+        key: `resource ${id}`,
+        kind: resource.one,
+        label: name,
+        detail: address,
+        href: fragmentOf('resources', id),
       })),
     ...(text === '' ? [] : groups)
       .filter(({ name }) => isFound(name))

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { AdminSetting } from '#contract/admin/admin-bodies.js'
+import type { AdminSetting, AdminSettings } from '#contract/admin/admin-bodies.js'
 import { Button } from '../components/button.js'
 import { SelectField } from '../components/field.js'
 import { Panel } from '../components/panel.js'
@@ -10,23 +10,65 @@ import { calls } from './calls.js'
 import { ChangeDialog } from './change-dialog.js'
 import { LinesField, linesIn } from './lines-field.js'
 import { Loaded, Screen, useAdmin, useRead } from './screen.js'
+import { type Fact, Facts } from './user-facts.js'
 
 export const SettingsScreen = () => {
-  const words = useWords('admin')
-  const { settingsLead } = useWords('configuration')
+  const { settings: title } = useWords('admin')
+  const words = useWords('configuration')
   const read = useRead(calls.settings)
   return (
-    <Screen title={words.settings} lead={settingsLead}>
+    <Screen title={title} lead={words.settingsLead}>
       <Loaded {...read}>
-        {({ settings }) => (
-          <div class="settings">
-            {settings.map((setting) => (
-              <Setting key={setting.name} setting={setting} reload={read.reload} />
+        {({ settings, variables }) => (
+          <div class="stack">
+            {subjects.map(({ subject, names }) => (
+              <section key={subject} class="subject" aria-labelledby={`subject-${subject}`}>
+                <h2 id={`subject-${subject}`}>{words.subjects[subject]}</h2>
+                <div class="settings">
+                  {settings
+                    .filter(({ name }) => names.some((each) => each === name))
+                    .map((setting) => (
+                      <Setting key={setting.name} setting={setting} reload={read.reload} />
+                    ))}
+                </div>
+              </section>
             ))}
+            <Variables variables={variables} />
           </div>
         )}
       </Loaded>
     </Screen>
+  )
+}
+
+/** In which subject each setting is shown. One that is added does not compile until it is here. */
+const subjectOf: Record<AdminSetting['name'], 'accounts' | 'signIn'> = {
+  registration: 'accounts',
+  registrationDomains: 'accounts',
+  mailSignIn: 'signIn',
+  secondFactor: 'signIn',
+}
+const subjects = (['accounts', 'signIn'] as const).map((subject) => ({
+  subject,
+  names: Object.entries(subjectOf).flatMap(([name, each]) => (each === subject ? [name] : [])),
+}))
+
+/** What only variables set: it is shown, and not changed here. */
+const Variables = ({ variables }: { variables: AdminSettings['variables'] }) => {
+  const words = useWords('configuration')
+  return (
+    <Panel title={words.subjects.fixed} lead={words.fixedLead}>
+      <Facts
+        facts={variables.map(
+          ({ name, value }): Fact => [
+            words.variables[name],
+            <>
+              {value} <span class="muted">{value === null ? `${words.notSet} (${name})` : `(${name})`}</span>
+            </>,
+          ],
+        )}
+      />
+    </Panel>
   )
 }
 
@@ -65,7 +107,7 @@ const Setting = ({ setting, reload }: Props) => {
   const dialog = { onDone: reload, onClose: () => setOpen(undefined), userNotice: words.told, title }
   const mayChange = mayManage && isChangedHere(setting)
   return (
-    <Panel title={title} state={{ text: textOf(value) }}>
+    <Panel title={title} level={3} state={{ text: textOf(value) }}>
       <p class="panel-lead">{`${fill(words.byDefault, { value: textOf(setting.default) })} · ${whoSet(setting)}`}</p>
       {mayChange && (
         <div class="button-row">

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Refusal } from '#client/client.js'
 import type { AdminSelf } from '#contract/admin/admin-bodies.js'
-import { ApplicationScreen, ApplicationsScreen, newApplicationId } from '../admin/applications.js'
+import { ApplicationScreen, ApplicationsScreen, newThingId } from '../admin/applications.js'
 import { calls } from '../admin/calls.js'
 import { EventScreen } from '../admin/configuration-event.js'
 import { EventsScreen } from '../admin/events.js'
@@ -10,6 +10,7 @@ import { InvitationsScreen } from '../admin/invitations.js'
 import { NewApplicationScreen } from '../admin/new-application.js'
 import { OverviewScreen } from '../admin/overview.js'
 import { type Place, type ScreenName, usePlace } from '../admin/place.js'
+import { NewResourceScreen, ResourceScreen, ResourcesScreen } from '../admin/resources.js'
 import { AccessLost, type Admin, AdminContext, Frame, NothingHere } from '../admin/screen.js'
 import { SettingsScreen } from '../admin/settings.js'
 import { UsersScreen } from '../admin/users.js'
@@ -112,7 +113,11 @@ const screens: Record<ScreenName, (place: Place) => preact.JSX.Element> = {
   groups: GroupsScreen,
   applications: ({ id }) => {
     if (id === undefined) return <ApplicationsScreen />
-    return id === newApplicationId ? <NewApplicationScreen /> : <ApplicationScreen id={id} />
+    return id === newThingId ? <NewApplicationScreen /> : <ApplicationScreen id={id} />
+  },
+  resources: ({ id }) => {
+    if (id === undefined) return <ResourcesScreen />
+    return id === newThingId ? <NewResourceScreen /> : <ResourceScreen id={id} />
   },
   settings: SettingsScreen,
   events: (place) => (place.id === undefined ? <EventsScreen {...place} /> : <EventScreen id={place.id} />),

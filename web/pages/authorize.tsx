@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { createApplicationPageCalls } from '#client/application-page-calls.js'
 import { type Answer, isTemporary, type Refusal } from '#client/client.js'
-import type { Authorization } from '#contract/openid.js'
+import type { Authorization, OpenidScope } from '#contract/openid.js'
 import { client } from '../browser/client.js'
 import { mount } from '../browser/mount.js'
 import { queryValue, withReturnTo } from '../browser/navigation.js'
@@ -177,6 +177,10 @@ const answerSender =
     return staysBusy
   }
 
+/** Beside the heading of a question about trust. The name says the same, so it is not read out. */
+const ApplicationIcon = ({ icon }: QuestionProps) =>
+  icon == null ? null : <img class="application-icon" src={icon} alt="" width="48" height="48" />
+
 type PageProps = {
   question: QuestionProps
   heading: string
@@ -194,6 +198,7 @@ const QuestionCard = ({ question, heading, lead, back, action, children }: PageP
   const isOtherAccountOnlyWay = !action && !children
   return (
     <Card>
+      <ApplicationIcon {...question} />
       <Heading text={fill(heading, valuesOf(question))} focused={question.takesFocus} />
       <p class="lead">
         {fill(lead, valuesOf(question))} {question.next === 'no_access' && <HelpLink />}
@@ -228,26 +233,24 @@ const Choose = (question: QuestionProps) => {
 }
 
 /** About a program that the heading names, in one list: where it comes from counts more than its name. */
-const ProgramFacts = ({ ownSession, resource }: QuestionProps) => {
+const ProgramFacts = ({ application, ownSession, resource }: QuestionProps) => {
   const words = useWords('authorize')
-  if (!ownSession) return null
-  const { host, destination } = ownSession
-  const place = { host: destination.host ?? '' }
+  const place = { host: ownSession?.destination.host ?? '' }
   const destinations = {
     computer: words.onThisComputer,
     program: fill(words.onThisDevice, place),
     site: place.host,
   }
   const facts: [string, string | undefined][] = [
-    [words.comesFrom, host],
+    [words.comesFrom, ownSession ? ownSession.host : application && new URL(application.home).host],
     [words.usesResource, resource && `${resource.name} (${resource.address})`],
-    [words.answersTo, destinations[destination.kind]],
+    [words.answersTo, ownSession && destinations[ownSession.destination.kind]],
   ]
   return (
     <dl class="facts">
       {facts.map(
         ([name, value]) =>
-          value !== undefined && (
+          value && (
             <div key={name}>
               <dt>{name}</dt>
               <dd>{value}</dd>
@@ -272,17 +275,39 @@ const useProgramWarning = ({ application, ownSession }: QuestionProps) => {
   return ownSession?.host === undefined ? undefined : fill(words.claimedName, { host: ownSession.host })
 }
 
+/** What an application gets to know, with the values that it would get. */
+const SharedList = ({
+  scopes,
+  shared = {},
+}: {
+  scopes: readonly OpenidScope[] | undefined
+  shared: Authorization['shared']
+}) => {
+  const words = useWords('authorize')
+  return (
+    <ul class="points">
+      {scopes?.map((scope) => (
+        <li key={scope}>
+          {words.scopes[scope]}
+          {shared[scope] !== undefined && <span class="shared"> ({shared[scope]})</span>}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
 /** What the program may do, in the words of the operator, and what it learns of the user. */
 const ProgramConsent = (question: QuestionProps) => {
   const words = useWords('authorize')
   const { user, resource, ownSession, scopes = [] } = question
   const warning = useProgramWarning(question)
   const names = { ...valuesOf(question), resource: resource?.name ?? '' }
-  const shared = scopes.some((scope) => scope === 'openid') ? scopes : (['openid', ...scopes] as const)
+  const allScopes = scopes.some((scope) => scope === 'openid') ? scopes : (['openid', ...scopes] as const)
   const known: Readonly<Record<string, string>> = words.scopes
   const send = answerSender(question)
   return (
     <Card>
+      <ApplicationIcon {...question} />
       <Heading text={fill(words.programHeading, names)} focused={question.takesFocus} />
       <ProgramFacts {...question} />
       {warning !== undefined && (
@@ -298,11 +323,7 @@ const ProgramConsent = (question: QuestionProps) => {
         ))}
       </ul>
       <p>{words.programLearns}</p>
-      <ul class="points">
-        {shared.map((scope) => (
-          <li key={scope}>{words.scopes[scope]}</li>
-        ))}
-      </ul>
+      <SharedList scopes={allScopes} shared={question.shared} />
       {ownSession && <StaysSignedIn {...ownSession} />}
       <div class="other-way">
         <ContinueButton question={question} text={words.allow} />
@@ -324,11 +345,7 @@ const Share = (question: QuestionProps) => {
   const action = <ContinueButton question={question} text={words.agree} />
   return (
     <QuestionCard question={question} heading={words.consentHeading} lead={words.consentLead} action={action}>
-      <ul class="points">
-        {question.scopes?.map((scope) => (
-          <li key={scope}>{words.scopes[scope]}</li>
-        ))}
-      </ul>
+      <SharedList scopes={question.scopes} shared={question.shared} />
       <ProgramFacts {...question} />
       {ownSession ? <StaysSignedIn {...ownSession} /> : <p class="card-note">{words.consentEnds}</p>}
     </QuestionCard>

@@ -118,7 +118,7 @@ const kindFrom = (values: Values): ApplicationShape['kind'] => {
 type Read<Name extends PropertyName> = (values: Values) => ApplicationShape[Name] | null | undefined
 
 /** How the options name each property. */
-const readers: { readonly [Name in Exclude<PropertyName, 'secret' | 'icon' | 'for'>]: Read<Name> } = {
+const readers: { readonly [Name in Exclude<PropertyName, 'secret' | 'icon' | 'for' | 'noDevice'>]: Read<Name> } = {
   id: (values) => textOf(values, 'id'),
   kind: kindFrom,
   redirect: (values) => textsOf(values, 'redirect'),

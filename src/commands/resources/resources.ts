@@ -6,6 +6,7 @@ import {
   type ResourceChange,
   type ResourceScope,
   resourceRefusalSentence,
+  scopeFromText,
   scopeNames,
 } from '../../openid/resources/resource.js'
 import type { ResourceChanges } from '../../openid/resources/resources.js'
@@ -24,6 +25,7 @@ const sentences: { [Code in Refusal['refused']]: (refusal: Extract<Refusal, { re
   no_group: ({ group }) => `There is no group ${group}. Make it with: latchkey group add ${group}`,
   resource_taken: () => 'Another resource has this address or this name.',
   set_by_file: ({ file }) => `The resource is set by ${file}: change it there, then run latchkey apply.`,
+  changed_meanwhile: () => 'The resource was changed in the meantime.',
   no_resource: () => 'The resource was deleted in the meantime.',
 }
 
@@ -65,14 +67,7 @@ type Values = {
 
 /** `write=Change pages`. A single `none` empties the list. */
 const scopesFrom = (texts: readonly string[]): ResourceScope[] =>
-  texts.join() === 'none'
-    ? []
-    : texts.map((text) => {
-        const at = text.indexOf('=')
-        return at === -1
-          ? { name: text, description: null }
-          : { name: text.slice(0, at), description: text.slice(at + 1).trim() || null }
-      })
+  texts.join() === 'none' ? [] : texts.map(scopeFromText)
 
 const changeFrom = (values: Values): ResourceChange => {
   const { name, scope } = values

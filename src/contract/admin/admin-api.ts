@@ -23,3 +23,19 @@ export const userActions = {
   'clear-limits': { needsReason: false },
 } as const satisfies Record<string, { needsReason: boolean }>
 export type UserAction = keyof typeof userActions
+
+/** The variables about looks, words, profile fields, terms and links, which the page shows and cannot change. */
+export const shownVariables = [
+  'PRODUCT_NAME',
+  'ACCENT_COLOR',
+  'PRODUCT_LOGO_URL',
+  'THEME_FILE',
+  'WORDS_FILE',
+  'PROFILE_FIELDS_FILE',
+  'TERMS_URL',
+  'TERMS_VERSION',
+  'PRIVACY_URL',
+  'IMPRINT_URL',
+  'SUPPORT_URL',
+] as const
+export type ShownVariable = (typeof shownVariables)[number]

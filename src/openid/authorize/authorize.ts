@@ -53,9 +53,9 @@ export const findSignedInUser = async (
   const user = caller && (await users.findEnabled(caller.userId))
   const proof = user && (await sessionLookups.proofOfCaller(caller))
   if (!user || !proof) return undefined
-  const { id, username, groups } = user
+  const { id, username, name, email, groups } = user
   const methods = await factors.proofsFor(user)
-  return { id, username, groups, proof, methods, agreedTo: await consents.scopesOf(id, clientId) }
+  return { id, username, name, email, groups, proof, methods, agreedTo: await consents.scopesOf(id, clientId) }
 }
 
 type AuthorizeServices = TokenExchange &
@@ -165,9 +165,24 @@ const destinationOf = (redirectUri: string) => {
   return /^https?:$/.test(protocol) ? { kind: 'site' as const, host } : { kind: 'program' as const, host: protocol }
 }
 
+/** What an application gets to know, where it is short enough to be read before it is agreed to. */
+const sharedTexts = ({ username, name, email, groups }: SignedInUser): Record<string, string> => ({
+  profile: name === null ? username : `${name}, ${username}`,
+  email,
+  ...(groups.length > 0 && { groups: groups.toSorted().join(', ') }),
+})
+
 /** What the user is asked to agree to. */
-const consentOf = ({ lifetimes }: AuthorizeServices, { client, request, resource }: PendingRequest) => ({
+const consentOf = async (
+  { lifetimes, applications }: AuthorizeServices,
+  { client, request, resource }: PendingRequest,
+  user: SignedInUser,
+) => ({
+  icon: await applications.iconAddressOf(client.id),
   scopes: sharedScopes(request).filter((scope) => !resource?.scopes.some(({ name }) => name === scope)),
+  shared: Object.fromEntries(
+    Object.entries(sharedTexts(user)).filter(([scope]) => sharedScopes(request).some((each) => each === scope)),
+  ),
   ...(beginsSession(request) && {
     ownSession: {
       ...(client.document !== undefined && { host: new URL(client.document).host }),
@@ -203,7 +218,7 @@ const ask = async (
     next,
     application: publicApplication(client),
     ...(user && { user: { id: user.id, username: user.username } }),
-    ...(next === 'consent' && consentOf(services, pending)),
+    ...(user && next === 'consent' && (await consentOf(services, pending, user))),
     ...(user && next === 'prove' && { methods: [...sufficientMethods({ ...pending, user })] }),
   }
 }

@@ -12,6 +12,8 @@ import type { AuthorizationError } from './request-steps.js'
 export type SignedInUser = {
   id: string
   username: string
+  name: string | null
+  email: string
   groups: readonly string[]
   /**
    * The proofs of this session. `moment` is by the database's clock, because it is compared with the moment at which the request was stored,

@@ -91,12 +91,80 @@ const sentences: {
 export const resourceRefusalSentence = (refusal: ResourceRefusal) =>
   (sentences[refusal.refused] as (refusal: ResourceRefusal) => string)(refusal)
 
-/** As a file describes it. Defaults are left out. */
-export const resourceShapeOf = ({ address, scopes, access, groups, algorithm }: Resource): ResourceShape => ({
+/** In the words of a file, with every value. */
+export const fullResourceShapeOf = ({
   address,
-  ...(scopes.length > 0 && { scopes: Object.fromEntries(scopes.map(({ name, description }) => [name, description])) }),
+  scopes,
+  access,
+  groups,
+  algorithm,
+}: Omit<NewResource, 'name'>): Required<ResourceShape> => ({
+  address,
+  scopes: Object.fromEntries(scopes.map(({ name, description }) => [name, description])),
   allow: access === 'everyone' ? 'everyone' : [...groups],
-  ...(algorithm !== 'ES256' && { algorithm }),
+  algorithm,
+})
+
+/** As a file describes it. Defaults are left out. */
+export const resourceShapeOf = (resource: Omit<NewResource, 'name'>): ResourceShape => {
+  const { scopes, algorithm, ...shape } = fullResourceShapeOf(resource)
+  return {
+    ...shape,
+    ...(resource.scopes.length > 0 && { scopes }),
+    ...(algorithm !== 'ES256' && { algorithm }),
+  }
+}
+
+/** What a request can change. Null: back to the default. */
+export type ResourcePatch = { [Name in Exclude<keyof ResourceShape, 'address'>]?: ResourceShape[Name] | null } & {
+  name?: string | undefined
+}
+
+const scopesFrom = (scopes: ResourceShape['scopes'] | null): ResourceScope[] =>
+  Object.entries(scopes ?? {}).map(([name, description]) => ({ name, description }))
+
+const accessFrom = (allow: ResourceShape['allow'] | null): Access =>
+  allow === 'everyone' ? { access: 'everyone', groups: [] } : { access: 'groups', groups: [...new Set(allow)].sort() }
+
+/** As `--scope` has it. */
+const scopeText = ({ name, description }: ResourceScope) => (description === null ? name : `${name}=${description}`)
+
+export const scopeFromText = (text: string): ResourceScope => {
+  const [name = '', ...words] = text.split('=')
+  return { name, description: words.join('=').trim() || null }
+}
+
+/**
+ * A resource as its events keep it: in the words of a file, but with its scopes as a list. The keys of an object lose their order there,
+ * and users are asked in this order.
+ */
+export type RecordedResource = Omit<ResourceShape, 'scopes'> & { scopes?: readonly string[] }
+
+export const recordedResource = (resource: Omit<NewResource, 'name'>): RecordedResource => {
+  const { scopes: _, ...shape } = resourceShapeOf(resource)
+  return { ...shape, ...(resource.scopes.length > 0 && { scopes: resource.scopes.map(scopeText) }) }
+}
+
+/** The same with every value and the name, to be compared. */
+export const recordedValues = (resource: NewResource) => ({
+  name: resource.name,
+  ...fullResourceShapeOf(resource),
+  scopes: resource.scopes.map(scopeText),
+})
+
+const scopesFromTexts = (texts: readonly string[]) =>
+  Object.fromEntries(texts.map(scopeFromText).map(({ name, description }) => [name, description]))
+
+export const shapeFromRecorded = <Recorded extends { scopes?: readonly string[] | null }>({
+  scopes,
+  ...shape
+}: Recorded) => ({ ...shape, ...(scopes && { scopes: scopesFromTexts(scopes) }) })
+
+export const resourceChangeFrom = ({ name, scopes, allow, algorithm }: ResourcePatch): ResourceChange => ({
+  ...(name !== undefined && { name }),
+  ...(scopes !== undefined && { scopes: scopesFrom(scopes) }),
+  ...(allow !== undefined && accessFrom(allow)),
+  ...(algorithm !== undefined && { algorithm: algorithm ?? 'ES256' }),
 })
 
 export const resourceFrom = (
@@ -105,9 +173,8 @@ export const resourceFrom = (
 ): NewResource => ({
   name,
   address: normalResource(address) ?? address,
-  scopes: Object.entries(scopes).map(([scope, description]) => ({ name: scope, description })),
-  access: allow === 'everyone' ? 'everyone' : 'groups',
-  groups: allow === 'everyone' ? [] : [...new Set(allow)].sort(),
+  scopes: scopesFrom(scopes),
+  ...accessFrom(allow),
   algorithm,
 })
 

@@ -8,6 +8,7 @@ export const admin: Words['admin'] = {
   invitations: 'Einladungen',
   groups: 'Gruppen',
   applications: 'Anwendungen',
+  resources: 'Ressourcen',
   settings: 'Einstellungen',
   events: 'Ereignisse',
   toAccount: 'Ihr Konto',
@@ -28,7 +29,7 @@ export const admin: Words['admin'] = {
   clearFilter: 'Alles anzeigen',
   searchAll: {
     action: 'Überall suchen',
-    lead: 'Konten, Gruppen, Anwendungen, Einstellungen und Seiten. Die Pfeiltasten wählen aus, Enter öffnet.',
+    lead: 'Konten, Gruppen, Anwendungen, Ressourcen, Einstellungen und Seiten. Die Pfeiltasten wählen aus, Enter öffnet.',
     results: 'Gefunden',
     page: 'Seite',
     nothing: 'Nichts gefunden.',

@@ -27,6 +27,7 @@ export const admin = {
   invitations: 'Invitations',
   groups: 'Groups',
   applications: 'Applications',
+  resources: 'Resources',
   settings: 'Settings',
   events: 'Events',
   toAccount: 'Your account',
@@ -47,7 +48,7 @@ export const admin = {
   clearFilter: 'Show everything',
   searchAll: {
     action: 'Search everywhere',
-    lead: 'Users, groups, applications, settings and pages. The arrow keys choose, Enter opens.',
+    lead: 'Users, groups, applications, resources, settings and pages. The arrow keys choose, Enter opens.',
     results: 'Found',
     page: 'Page',
     nothing: 'Nothing is found.',

@@ -8,6 +8,7 @@ export const admin: Words['admin'] = {
   invitations: 'Invitaciones',
   groups: 'Grupos',
   applications: 'Aplicaciones',
+  resources: 'Recursos',
   settings: 'Ajustes',
   events: 'Eventos',
   toAccount: 'Tu cuenta',
@@ -28,7 +29,7 @@ export const admin: Words['admin'] = {
   clearFilter: 'Mostrar todo',
   searchAll: {
     action: 'Buscar en todo',
-    lead: 'Usuarios, grupos, aplicaciones, ajustes y páginas. Las flechas eligen, Intro abre.',
+    lead: 'Usuarios, grupos, aplicaciones, recursos, ajustes y páginas. Las flechas eligen, Intro abre.',
     results: 'Encontrado',
     page: 'Página',
     nothing: 'No se encontró nada.',

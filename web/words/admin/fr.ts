@@ -8,6 +8,7 @@ export const admin: Words['admin'] = {
   invitations: 'Invitations en cours',
   groups: 'Groupes',
   applications: 'Applications reliées',
+  resources: 'Ressources',
   settings: 'Réglages',
   events: 'Événements',
   toAccount: 'Votre compte',
@@ -28,7 +29,7 @@ export const admin: Words['admin'] = {
   clearFilter: 'Tout afficher',
   searchAll: {
     action: 'Tout rechercher',
-    lead: 'Utilisateurs, groupes, applications, réglages et pages. Les flèches choisissent, Entrée ouvre.',
+    lead: 'Utilisateurs, groupes, applications, ressources, réglages et pages. Les flèches choisissent, Entrée ouvre.',
     results: 'Trouvé',
     page: 'Page d’ici',
     nothing: 'Rien n’a été trouvé.',

@@ -130,6 +130,7 @@ export const de: RefusalWords = {
     name_taken: 'Diesen Namen gibt es schon.',
     origin_taken: 'Eine andere Anwendung hat diese Adresse.',
     id_taken: 'Eine andere Anwendung hat diese Kennung.',
+    resource_taken: 'Eine andere Ressource hat diese Adresse oder diesen Namen.',
     too_many_secrets: 'Es gibt schon zwei Geheimnisse. Entfernen Sie zuerst das ältere.',
     last_secret: 'Das ist das einzige Geheimnis. Fügen Sie zuerst ein anderes hinzu.',
     has_no_secret: 'Eine Anwendung dieser Art hat keine Geheimnisse.',

@@ -119,6 +119,7 @@ export const en: RefusalWords = {
     name_taken: 'Another one has this name.',
     origin_taken: 'Another application has this address.',
     id_taken: 'Another application has this id.',
+    resource_taken: 'Another resource has this address or this name.',
     too_many_secrets: 'There are two secrets already. Remove the older one first.',
     last_secret: 'This is the only secret. Add another one first.',
     has_no_secret: 'An application of this kind has no secrets.',

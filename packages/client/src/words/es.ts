@@ -121,6 +121,7 @@ export const es: RefusalWords = {
     name_taken: 'Ya hay otro con este nombre.',
     origin_taken: 'Otra aplicación tiene esta dirección.',
     id_taken: 'Otra aplicación tiene este identificador.',
+    resource_taken: 'Otro recurso tiene esta dirección o este nombre.',
     too_many_secrets: 'Ya hay dos secretos. Elimina primero el más antiguo.',
     last_secret: 'Este es el único secreto. Añade otro primero.',
     has_no_secret: 'Una aplicación de este tipo no tiene secretos.',

@@ -122,6 +122,7 @@ export const fr: RefusalWords = {
     name_taken: 'Ce nom est déjà pris.',
     origin_taken: 'Une autre application a cette adresse.',
     id_taken: 'Une autre application a cet identifiant.',
+    resource_taken: 'Une autre ressource a cette adresse ou ce nom.',
     too_many_secrets: 'Il y a déjà deux secrets. Supprimez d’abord le plus ancien.',
     last_secret: 'C’est le seul secret. Ajoutez-en d’abord un autre.',
     has_no_secret: 'Une application de ce type n’a pas de secrets.',
