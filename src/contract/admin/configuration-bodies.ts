@@ -123,7 +123,10 @@ export const AdminApplicationPatch = Type.Object(
 export type AdminApplicationPatch = Static<typeof AdminApplicationPatch>
 
 /** `DELETE /applications/:id` with `If-Match`: 204. The name is typed, and stands for the reason. */
-export const AdminApplicationDeletion = Type.Object({ name: longestName }, { title: 'AdminApplicationDeletion', additionalProperties: false })
+export const AdminApplicationDeletion = Type.Object(
+  { name: longestName },
+  { title: 'AdminApplicationDeletion', additionalProperties: false },
+)
 
 /** `POST /applications/:id/secrets` with `If-Match`: 201. `DELETE /applications/:id/secrets/:n`: 204; `n` is the id of the secret. */
 export const AdminAddedSecret = Type.Object(
@@ -175,7 +178,10 @@ export const AdminResourcePatch = Type.Object(
 export type AdminResourcePatch = Static<typeof AdminResourcePatch>
 
 /** `DELETE /resources/:id` with `If-Match`: 204. The name is typed, and stands for the reason. */
-export const AdminResourceDeletion = Type.Object({ name: longestName }, { title: 'AdminResourceDeletion', additionalProperties: false })
+export const AdminResourceDeletion = Type.Object(
+  { name: longestName },
+  { title: 'AdminResourceDeletion', additionalProperties: false },
+)
 
 // ── Settings
 
