@@ -53,8 +53,12 @@ const tell = ({ log }: Needed, path: string, { changes }: Applied) => {
   return undefined
 }
 
+/** Their names. None of them can sign anybody in. */
+export const applicationsWithoutSecret = async (database: Database) =>
+  (await store.selectWithoutSecret(database)).map(({ name }) => name)
+
 const tellOfMissingSecrets = async ({ database, log }: Needed) => {
-  const applications = (await store.selectWithoutSecret(database)).map(({ name }) => name)
+  const applications = await applicationsWithoutSecret(database)
   if (applications.length > 0)
     log.warn({ applications }, 'these applications have no secret: latchkey application secret add APPLICATION')
 }

@@ -1,4 +1,4 @@
-import { selectWithoutSecret } from '../../configuration/configuration.store.js'
+import { applicationsWithoutSecret } from '../../configuration/configuration-file.js'
 import { readConfiguration } from '../../configuration/read-configuration.js'
 import { operatorClient } from '../../http/request-origin.js'
 import { OperatorError } from '../../lib/operator-error.js'
@@ -34,7 +34,7 @@ export const checkConfigurationFile = async (path: string, config: Config, env: 
 
 /** An application of the kind web cannot sign anybody in before it has a secret. */
 export const checkApplicationSecrets = async (database: Database): Promise<Finding> => {
-  const names = (await selectWithoutSecret(database)).map(({ name }) => printableText(name))
+  const names = (await applicationsWithoutSecret(database)).map(printableText)
   return names.length === 0
     ? ok('every application that needs a secret has one')
     : warning(
