@@ -100,6 +100,22 @@ const sentenceOf = (refusal: NewApplicationRefusal) => applicationRefusalSentenc
 
 const wantedShape = ({ shape }: Wanted) => shape as ApplicationShape
 
+/** As it will be stored. The id of a new one is not known before it is made. */
+const wantedApplicationShape = (name: string, wanted: Wanted, current: Current<Application> | undefined) => {
+  const id = wantedShape(wanted).id ?? current?.handle.id ?? ''
+  const fields = newApplicationFrom(name, wantedShape(wanted))
+  const owner = { setByFile: undefined, secretsByFile: false }
+  const { id: shownId, ...shape } = shapeOf({ ...fields, ...owner, id, createdAt: new Date(0), document: undefined })
+  return id === '' ? shape : { id: shownId, ...shape }
+}
+
+/** The id of an application that has a site now and is to have another one, or none. */
+const leavesSite = ({ name, wanted, now }: WantedAndNow<Application>) => {
+  const { id, proxyOrigin } = now?.handle ?? {}
+  if (id === undefined || proxyOrigin === undefined) return []
+  return newApplicationFrom(name, wantedShape(wanted)).proxyOrigin === proxyOrigin ? [] : [id]
+}
+
 const applicationsKind = ({ applicationChanges: { forFiles } }: Needed): Kind<Application> => {
   /** The secrets and the icon of an application that is there. */
   const changeExtras = async ({ sql, origin }: Applying, { secrets, icon }: Wanted, current: Current<Application>) => {
@@ -126,30 +142,8 @@ const applicationsKind = ({ applicationChanges: { forFiles } }: Needed): Kind<Ap
         ]),
       )
     },
-    shapeOf: (name, wanted, current) => {
-      const { handle } = current ?? {}
-      const id = wantedShape(wanted).id ?? handle?.id ?? ''
-      const fields = newApplicationFrom(name, wantedShape(wanted))
-      const { id: shownId, ...shape } = shapeOf({
-        ...fields,
-        id,
-        createdAt: new Date(0),
-        setByFile: undefined,
-        secretsByFile: false,
-        document: undefined,
-      })
-      // The id of a new one is not known before it is made.
-      return id === '' ? shape : { id: shownId, ...shape }
-    },
-    makeRoom: async ({ sql }, named) => {
-      const leaving = named.flatMap(({ name, wanted, now }) => {
-        const site = now?.handle.proxyOrigin
-        return site !== undefined && newApplicationFrom(name, wantedShape(wanted)).proxyOrigin !== site
-          ? [now?.handle.id ?? '']
-          : []
-      })
-      await forFiles.leaveSites(sql, leaving)
-    },
+    shapeOf: wantedApplicationShape,
+    makeRoom: async ({ sql }, named) => forFiles.leaveSites(sql, named.flatMap(leavesSite)),
     add: async ({ sql, origin, file, makesSecrets }, name, wanted) => {
       const shape = wantedShape(wanted)
       const fault = shapeFault(shape)

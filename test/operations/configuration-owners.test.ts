@@ -19,10 +19,10 @@ it('secrets that a file names are changed by nobody else; those that it does not
   const { apply, command, planned, planText } = files
   const named = wiki(', secret: [{file: one}, {file: two}]')
   await apply(named)
-  const [{ id = '' } = {}] = await files.latchkey.sql.query<{ id: string }>('select id from application_secrets')
+  const [secret] = await files.latchkey.sql.query<{ id: string }>('select id from application_secrets')
   expect(await command(['application', 'secret', 'add', 'Wiki'])).toMatchObject(setByFile)
   expect(await command(['application', 'secret', 'remove', 'Wiki'])).toMatchObject(setByFile)
-  expect(await command(['application', 'secret', 'remove', 'Wiki', id])).toMatchObject(setByFile)
+  expect(await command(['application', 'secret', 'remove', 'Wiki', secret?.id ?? ''])).toMatchObject(setByFile)
   expect((await command(['application', 'show', 'Wiki'])).out).toMatch(/^secrets set by +latchkey\.yaml$/m)
   expect(await planned(named)).toEqual([])
 
