@@ -6,6 +6,7 @@ import type { Administrators } from '../sessions/administrators.js'
 import { tellAdministrators } from './administrator-trail.js'
 import { changesInMail } from './configuration-changes.js'
 import type { Events } from './events.js'
+import type { ConfigurationAction } from './letters.js'
 import type { Mails } from './mails.js'
 
 /** The events of such changes. */
@@ -21,6 +22,9 @@ export type ConfigurationEventKind = Extract<
 >
 
 type Change = { kind: ConfigurationEventKind; reason: string; details: EventDetails }
+
+/** What was done: the last word of the kind. */
+const actionOf = (kind: ConfigurationEventKind) => kind.slice(kind.indexOf('_') + 1) as ConfigurationAction
 
 /** A thing in a mail: `Wiki (application)`. The words of the file are the same in every language. */
 const thingOf = ({ kind, name }: EventDetails) => `${name} (${kind})`
@@ -42,6 +46,7 @@ export const createConfigurationTrail = (needed: {
     if (actorId === undefined) return
     const { details } = change
     const values = {
+      action: actionOf(change.kind),
       thing: thingOf(details),
       ...changesInMail({ ...details.before }, { ...details.after }),
       token: eventId,

@@ -29,6 +29,9 @@ export type AdministratorChange =
   | 'user_enabled'
   | 'user_locked_down'
 
+/** What an administrator has done to an application, a resource or a setting. */
+export type ConfigurationAction = 'added' | 'changed' | 'deleted'
+
 /**
  * The values that each kind of mail needs. A mail to an unverified address contains nothing that a visitor has typed. Otherwise anyone
  * could send advertisements through the service.
@@ -95,7 +98,12 @@ export type MailValues = {
   /** To the address that an account loses through an undo. */
   'email-withdrawn': { username: string }
   /** To every administrator, when one of them changes an application, a resource or a setting. `token`: the id of the event. */
-  'configuration-changed': { administrator: string; thing: string; token: string } & ChangesInMail
+  'configuration-changed': {
+    action: ConfigurationAction
+    administrator: string
+    thing: string
+    token: string
+  } & ChangesInMail
   /** To every administrator, when one of them, or support, changes an account of their groups. `token`: the id of the event. */
   'administrator-changed': {
     administrator: string

@@ -47,6 +47,7 @@ export const mailExamples: MailValues = {
     undoFor: 7 * days,
   },
   'configuration-changed': {
+    action: 'changed',
     administrator: 'grace',
     thing: 'Wiki (application)',
     added: 'redirect: https://wiki.example.net/callback',

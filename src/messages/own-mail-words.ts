@@ -25,6 +25,8 @@ const variants: Readonly<
     values: { invitedBy: undefined },
     applies: (values) => 'invitedBy' in values && values.invitedBy === undefined,
   },
+  added: { values: { action: 'added' }, applies: ({ action }) => action === 'added' },
+  deleted: { values: { action: 'deleted' }, applies: ({ action }) => action === 'deleted' },
   byOperator: { values: { byOperator: true }, applies: ({ byOperator }) => byOperator === true },
 }
 
@@ -37,6 +39,7 @@ const placeholders = (fixedValues: AnyValues): AnyValues =>
     get: (target, name) => {
       if (name in target) return target[String(name)]
       if (name === 'hasPassword') return true
+      if (name === 'action') return 'changed'
       return name === 'byOperator' ? false : `{${String(name)}}`
     },
   })

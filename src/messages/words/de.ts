@@ -1,5 +1,7 @@
 import type { MailWords } from '../letters.js'
 
+const configurationActions = { added: 'hinzugefügt', changed: 'geändert', deleted: 'gelöscht' }
+
 export const de: MailWords = {
   labels: {
     login: 'Anmelden',
@@ -303,9 +305,9 @@ export const de: MailWords = {
       happened: `Das Konto ${username} bei ${productName} hat wieder seine frühere E-Mail-Adresse: Der Link in der E-Mail an jene Adresse wurde verwendet. Die Adresse, an der Sie diese Nachricht lesen, wird dafür nicht mehr verwendet, und alle Geräte wurden abgemeldet.`,
       advice: 'Wenn das ein Versehen ist, wählen Sie ein neues Passwort. Der Link dafür geht an die frühere Adresse:',
     }),
-    'configuration-changed': ({ productName, administrator, thing, added, removed, before, after, kept }) => ({
-      subject: `${thing} bei ${productName} wurde geändert`,
-      happened: `${administrator} hat gerade ${thing} bei ${productName} geändert.`,
+    'configuration-changed': ({ productName, action, administrator, thing, added, removed, before, after, kept }) => ({
+      subject: `${thing} bei ${productName} wurde ${configurationActions[action]}`,
+      happened: `${administrator} hat gerade ${thing} bei ${productName} ${configurationActions[action]}.`,
       added: `Hinzugefügt: ${added}`,
       removed: `Entfernt: ${removed}`,
       before: `Vorher: ${before}`,

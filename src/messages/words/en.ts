@@ -292,9 +292,9 @@ export const en: MailWords = {
       happened: `The account ${username} at ${productName} has its earlier email address again: the link in the email to that address was used. The address at which you read this is not used for it any more, and all devices were signed out.`,
       advice: 'If this is a mistake, choose a new password. The link for it is sent to the earlier address:',
     }),
-    'configuration-changed': ({ productName, administrator, thing, added, removed, before, after, kept }) => ({
-      subject: `An administrator changed ${thing} at ${productName}`,
-      happened: `${administrator} has just changed ${thing} at ${productName}.`,
+    'configuration-changed': ({ productName, action, administrator, thing, added, removed, before, after, kept }) => ({
+      subject: `An administrator ${action} ${thing} at ${productName}`,
+      happened: `${administrator} has just ${action} ${thing} at ${productName}.`,
       added: `Added: ${added}`,
       removed: `Removed: ${removed}`,
       before: `Before: ${before}`,

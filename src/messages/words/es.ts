@@ -1,5 +1,11 @@
 import type { MailWords } from '../letters.js'
 
+const configurationActions = {
+  added: { done: 'añadido', toDo: 'añadir' },
+  changed: { done: 'cambiado', toDo: 'cambiar' },
+  deleted: { done: 'eliminado', toDo: 'eliminar' },
+}
+
 export const es: MailWords = {
   labels: {
     login: 'Iniciar sesión',
@@ -297,9 +303,9 @@ export const es: MailWords = {
       happened: `La cuenta ${username} en ${productName} vuelve a tener su dirección de correo anterior: se usó el enlace del correo enviado a esa dirección. La dirección en la que lees esto ya no se usa para ella, y se cerró la sesión en todos los dispositivos.`,
       advice: 'Si es un error, elige una contraseña nueva. El enlace se envía a la dirección anterior:',
     }),
-    'configuration-changed': ({ productName, administrator, thing, added, removed, before, after, kept }) => ({
-      subject: `Se ha cambiado ${thing} en ${productName}`,
-      happened: `${administrator} acaba de cambiar ${thing} en ${productName}.`,
+    'configuration-changed': ({ productName, action, administrator, thing, added, removed, before, after, kept }) => ({
+      subject: `Se ha ${configurationActions[action].done} ${thing} en ${productName}`,
+      happened: `${administrator} acaba de ${configurationActions[action].toDo} ${thing} en ${productName}.`,
       added: `Añadido: ${added}`,
       removed: `Quitado: ${removed}`,
       before: `Antes: ${before}`,

@@ -1,5 +1,11 @@
 import type { MailWords } from '../letters.js'
 
+const configurationActions = {
+  added: { done: 'ajouté', toDo: 'd’ajouter' },
+  changed: { done: 'modifié', toDo: 'de modifier' },
+  deleted: { done: 'supprimé', toDo: 'de supprimer' },
+}
+
 export const fr: MailWords = {
   labels: {
     login: 'Se connecter',
@@ -303,9 +309,9 @@ export const fr: MailWords = {
       advice:
         'Si c’est une erreur, choisissez un nouveau mot de passe. Le lien pour cela est envoyé à l’ancienne adresse :',
     }),
-    'configuration-changed': ({ productName, administrator, thing, added, removed, before, after, kept }) => ({
-      subject: `${thing} a été modifié sur ${productName}`,
-      happened: `${administrator} vient de modifier ${thing} sur ${productName}.`,
+    'configuration-changed': ({ productName, action, administrator, thing, added, removed, before, after, kept }) => ({
+      subject: `${thing} a été ${configurationActions[action].done} sur ${productName}`,
+      happened: `${administrator} vient ${configurationActions[action].toDo} ${thing} sur ${productName}.`,
       added: `Ajouté : ${added}`,
       removed: `Supprimé : ${removed}`,
       before: `Avant : ${before}`,
