@@ -361,10 +361,13 @@ create table applications (
   -- Whether programs may enter there with a personal token of a user.
   tokens boolean not null default true,
   created_at timestamptz not null,
-  set_by_file text
+  set_by_file text,
+  -- Whether that file names its secrets too, so that nobody else changes them.
+  secrets_by_file boolean not null default false
 );
--- Users see the name when they are asked to continue to it, and operators type it. A document takes no name from others.
-create unique index applications_name on applications (lower(name)) where kind <> 'document';
+-- Users see the name when they are asked to continue to it, and operators type it. Small and large letters are the same, and so are all
+-- forms in which Unicode writes a letter (`lib/text` has the same rule). A document takes no name from others.
+create unique index applications_name on applications (lower(normalize(name, NFKC))) where kind <> 'document';
 
 -- The picture with which users find an application: a PNG that was checked.
 create table application_icons (
@@ -427,7 +430,7 @@ create table resources (
   -- The configuration file that owns it.
   set_by_file text
 );
-create unique index resources_name on resources (lower(name));
+create unique index resources_name on resources (lower(normalize(name, NFKC)));
 
 -- What an application did wrong lately, in plain words for operators.
 create table application_errors (

@@ -159,6 +159,18 @@ describe('what a visitor has asked', () => {
     expect('fault' in read({ ...forwarded, [name]: value })).toBe(isFault)
   })
 
+  it.each([
+    ['', false],
+    ['close', false],
+    ['Keep-Alive, Upgrade', false],
+    ['Upgrade, HTTP2-Settings', false],
+    ['close, x-auth-scope', true],
+    ['X_Auth_Scope', true],
+    ['Cookie', true],
+  ])('comes with a Connection that names %j', (value, isFault) => {
+    expect('fault' in read({ ...forwarded, 'X-Forwarded-Connection': value })).toBe(isFault)
+  })
+
   it('is named in the log, without what could control a terminal', () => {
     const fault = read({ ...forwarded, 'X-Forwarded-Host': `\x1b[31m${'x'.repeat(300)}` })
     if (!('fault' in fault)) throw new Error('It was believed')

@@ -25,10 +25,19 @@ const askedFaults = {
   identity: 'came from the visitor: only this check may say who somebody is',
   body: 'announces a body, and a check has none',
   host: 'names another application than the host of the check itself, which the visitor has asked for',
+  connection:
+    'names headers that the proxy would take away again, so the application would not see what this check says',
   query: 'has a query that is not that of the visitor: conditions belong to the application here',
 } as const
 
 export type AskedFault = { fault: keyof typeof askedFaults; header: string; value?: string | undefined }
+
+/** The visitor's `Connection`, from a proxy that removes what it names after the check. */
+const connectionHeader = 'x-forwarded-connection'
+const connectionOptions: ReadonlySet<string> = new Set(['', 'close', 'keep-alive', 'upgrade', 'te', 'http2-settings'])
+
+const namesOtherHeaders = (connection: readonly string[]) =>
+  connection.some((value) => value.split(',').some((name) => !connectionOptions.has(name.trim().toLowerCase())))
 
 const longestHost = 253
 const longestPath = 8 * 1024
@@ -129,7 +138,7 @@ const describe = (values: Values): AskedRequest | AskedFault => {
 }
 
 /** The headers of which a value matters here. */
-const readNames: ReadonlySet<string> = new Set([...forwardedNames, ...originalNames])
+const readNames: ReadonlySet<string> = new Set([...forwardedNames, ...originalNames, connectionHeader])
 
 /** By their first letter (`x-…`, `content-length`, `transfer-encoding`, `remote-…`) most headers are passed over. */
 const firstLetters = new Set(['x', 'c', 't', 'r'].map((letter) => letter.charCodeAt(0)))
@@ -166,6 +175,8 @@ export const readAskedRequest = (
   }
   const asked = describe(values)
   if ('fault' in asked) return asked
+  const connection = values.get(connectionHeader) ?? []
+  if (namesOtherHeaders(connection)) return { fault: 'connection', header: 'Connection', value: connection.join(', ') }
   // Caddy puts the query of the visitor at the end of the address of the check.
   if (ownQuery.length > 1 && ownQuery !== asked.query) return { fault: 'query', header: 'the address', value: ownQuery }
   return asked

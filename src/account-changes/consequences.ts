@@ -16,6 +16,7 @@ import {
   type Consequences,
   consequencesOf,
   isDeletion,
+  type KindBy,
   type Voided,
 } from './account-change-table.js'
 import { type Undoable, type Undos, undoLifetime } from './undos.js'
@@ -135,6 +136,17 @@ const tellPrograms = async (
  */
 const isTold = ({ mails }: ConsequenceServices, { emailClaimed }: User) => !mails.isOff && !emailClaimed
 
+/**
+ * Where the owner is told. An administrator, such as the first one, is told at an address that was never proven, too, by a mail that opens
+ * nothing: otherwise nobody would notice a thief in that account.
+ */
+const addressesOf = async (services: ConsequenceServices, sql: Transaction, user: User, { mail }: Consequences) => {
+  if (isTold(services, user)) return [user.email]
+  // It speaks of the days in which the change can be undone.
+  if (mail === 'language-changed') return []
+  return (await services.administrators.areAdministering(user.groups, sql)) ? [user.email] : []
+}
+
 /** The mail to the owner, with the link that takes the change back. */
 const tellOwner = async (
   services: ConsequenceServices,
@@ -145,14 +157,15 @@ const tellOwner = async (
 ) => {
   const { undos, mails } = services
   const addUndoLink = async () => {
-    if (row.undo === null || !isTold(services, user)) return undefined
+    if (row.undo === null) return undefined
+    if (!isTold(services, user)) return { undoFor: undoLifetime }
     // The cast is safe: the type `ChangeDetails` has checked the details against the table.
     const undoToken = await undos.add(sql, user, { ...details.undo, kind: row.undo } as Undoable)
     return { undoToken, undoFor: undoLifetime }
   }
   const undoLink = await addUndoLink()
   if (mails.isOff || row.mail === null || details.mail === null) return
-  const { to = isTold(services, user) ? [user.email] : [], language = user.language, ...values } = details.mail ?? {}
+  const { to = await addressesOf(services, sql, user, row), language = user.language, ...values } = details.mail ?? {}
   // After a deletion no row has the user's language any more, so the mail takes it from the client.
   const mailContext = isDeletion(row)
     ? { userId: null, client: { ...client, ...(language && { language }) } }
@@ -164,6 +177,7 @@ const tellOwner = async (
       values: { username: user.username, ...undoLink, ...values },
       ...mailContext,
       ...(at && { at }),
+      ...(user.emailClaimed && { opensNothing: true }),
     } as MailRequest)
 }
 
@@ -177,6 +191,8 @@ const eventsInsteadOfMails: { readonly [Kind in ChangeKind]?: ChangeEventKind } 
 
 const anonymousClient: Client = { ip: '', userAgent: '' }
 
+const isOperatorsChange = (kind: ChangeKind): kind is KindBy<'operator'> => consequencesOf(kind).by.includes('operator')
+
 /**
  * Records the event. After a deletion it has the user's id, which programs know from the webhook, and nothing else that leads to the
  * user: the client is recorded only if it is an operator's.
@@ -188,12 +204,14 @@ const record = async (
   kind: ChangeKind,
   details: AnyDetails,
 ) => {
-  const { events } = services
+  const { administratorTrail } = services
   const row = consequencesOf(kind)
-  const event = row.event ?? (isTold(services, user) ? undefined : eventsInsteadOfMails[kind])
-  if (event === undefined) return
+  const eventKind = row.event ?? (isTold(services, user) ? undefined : eventsInsteadOfMails[kind])
+  if (eventKind === undefined) return
   const session = caller && { sessionId: caller.sessionId }
-  if (isDeletion(row))
-    await events.recordInside(sql, { kind: event, reason: user.id }, caller ? anonymousClient : client)
-  else await events.recordInside(sql, { kind: event, userId: user.id, ...session, ...details.event }, client)
+  const change = isOperatorsChange(kind) ? kind : undefined
+  const event = isDeletion(row)
+    ? { kind: eventKind, reason: user.id }
+    : { kind: eventKind, userId: user.id, ...session, ...details.event }
+  await administratorTrail.record(sql, { event, user, change }, isDeletion(row) && caller ? anonymousClient : client)
 }

@@ -2,10 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AccountChanges } from '../account-changes/account-changes.js'
 import type { AdminRole } from '../contract/admin/admin-bodies.js'
 import type { EventKind } from '../contract/events.js'
-import { countFactors } from '../contract/factors.js'
 import { isRefused, refuse } from '../contract/outcome.js'
 import type { RefusalCode } from '../contract/refusals.js'
 import { reachingTwoFactors } from '../contract/second-factors.js'
+import { hasSecondFactorSince, newProofLifetimeFor } from '../factors/freshness.js'
 import type { Factors } from '../factors/second-factors.js'
 import { limitHeaders, sendRefusal } from '../http/errors.js'
 import { type RouteLimiters, sessionSubject } from '../http/limiters.js'
@@ -15,6 +15,7 @@ import { guardHook, route } from '../http/route.js'
 import type { Clock } from '../lib/clock.js'
 import { hours, minutes } from '../lib/durations.js'
 import { RecentMap } from '../lib/recent.js'
+import { isUuid } from '../lib/uuid.js'
 import type { Events } from '../messages/events.js'
 import { cleanReason } from '../programs/service-callers.js'
 import type { Administrator, Administrators } from '../sessions/administrators.js'
@@ -22,9 +23,6 @@ import type { Callers } from '../sessions/callers.js'
 import type { Csrf } from '../sessions/csrf.js'
 import type { CallerContext } from '../sessions/session-facts.js'
 import type { Config } from '../settings/config.js'
-
-/** How old the second factor may be for a change of an application or a setting: whoever may make one can sign in there as anybody. */
-const configurationProofLifetime = 5 * minutes
 
 /** How long the proof of a second factor lasts for administrators, also if they only read. */
 const proofLifetime = 8 * hours
@@ -64,12 +62,10 @@ const refuseWithoutProof = async (
   { proof }: Administrator,
   maxAge: number,
 ) => {
-  const { methods, secondFactorAt } = proof
-  const age = clock.now().getTime() - (secondFactorAt?.getTime() ?? Number.NEGATIVE_INFINITY)
-  if (countFactors(methods) === 2 && age <= maxAge) return undefined
+  if (hasSecondFactorSince(proof, clock.now(), maxAge)) return undefined
   const userMethods = await factors.proofsByUserId(callers.of(request).userId)
   const message = 'Administrators confirm with a second factor that it is them'
-  return refuse('fresh_sign_in_required', { message, methods: reachingTwoFactors(userMethods ?? [], methods) })
+  return refuse('fresh_sign_in_required', { message, methods: reachingTwoFactors(userMethods ?? [], proof.methods) })
 }
 
 /**
@@ -147,6 +143,36 @@ const limitAdministrators = ({ countedRequests, routeLimiters, callers }: Needed
 export const adminRoute: typeof route = (server, address, options) =>
   route(server, address, { ...options, preValidation: cleanReason, config: { ownOriginOnly: true } })
 
+/** The guards that ask how old the second factor is. */
+const createProofGuards = (needed: Needed, administratorOf: (request: FastifyRequest) => Administrator) => {
+  const { config, clock, administrators } = needed
+  const refuseWithoutNewProof = (request: FastifyRequest) =>
+    refuseWithoutProof(needed, request, administratorOf(request), newProofLifetimeFor(config.freshFor))
+
+  const requireNewProof = guardHook({}, ['fresh_sign_in_required', 'group_required'], async (request, reply) => {
+    const refusal = await refuseWithoutNewProof(request)
+    return refusal && sendRefusal(reply, refusal)
+  })
+
+  const isAboutAdministrator = async ({ params }: FastifyRequest) => {
+    const { id } = params as { id?: string }
+    return id !== undefined && isUuid(id) && (await administrators.isAdministering(id))
+  }
+
+  /** Accounts of administrators and of support need the proof that applications need: whoever is put out of the group is told no more. */
+  const requireFreshProof = guardHook({}, ['fresh_sign_in_required'], async (request, reply) => {
+    const administrator = administratorOf(request)
+    const isNew = hasSecondFactorSince(administrator.proof, clock.now(), newProofLifetimeFor(config.freshFor))
+    const needsNewProof = !isNew && (await isAboutAdministrator(request))
+    const refusal = needsNewProof
+      ? await refuseWithoutNewProof(request)
+      : await refuseWithoutProof(needed, request, administrator, config.freshFor)
+    return refusal && sendRefusal(reply, refusal)
+  })
+
+  return { refuseWithoutNewProof, requireNewProof, requireFreshProof }
+}
+
 /**
  * The guards of the routes of administrators. Callers who are neither administrators nor support get the answer of a path that does not
  * exist.
@@ -156,21 +182,11 @@ export const createAdminGuard = (needed: Needed) => {
   const admission = createAdmission(needed)
   const limit = limitAdministrators(needed)
   const { administratorOf } = admission
+  const { refuseWithoutNewProof, requireNewProof, requireFreshProof } = createProofGuards(needed, administratorOf)
 
   const requireSession = guardHook({}, ['not_found'], async (request, reply) =>
     callers.find(request) ? undefined : sendNotFound(reply),
   )
-
-  const requireFreshProof = guardHook({}, ['fresh_sign_in_required'], async (request, reply) => {
-    const refusal = await refuseWithoutProof(needed, request, administratorOf(request), config.freshFor)
-    return refusal && sendRefusal(reply, refusal)
-  })
-
-  const requireNewProof = guardHook({}, ['fresh_sign_in_required', 'group_required'], async (request, reply) => {
-    const maxAge = Math.min(configurationProofLifetime, config.freshFor)
-    const refusal = await refuseWithoutProof(needed, request, administratorOf(request), maxAge)
-    return refusal && sendRefusal(reply, refusal)
-  })
 
   const requireApplicationsOn = guardHook({}, ['applications_off'], async (_, reply) =>
     config.adminApplications === 'on' ? undefined : sendRefusal(reply, refuse('applications_off')),
@@ -207,6 +223,8 @@ export const createAdminGuard = (needed: Needed) => {
     /** The same for everything else of applications and settings. ADMIN_APPLICATIONS switches it off. */
     changeConfiguration: [...readHooks('admin'), csrf.required, requireApplicationsOn, requireNewProof],
     administratorOf,
+    /** For handlers that find out only later whether a new proof is needed. */
+    refuseWithoutNewProof,
     /** The client with the administrator as its actor and the reason: every event of the change has both. */
     actingClient: (request: FastifyRequest, reason?: string): Client => {
       const { role, neededGroups, groups: byRole } = administratorOf(request)

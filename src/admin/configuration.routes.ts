@@ -248,7 +248,14 @@ const secretsRoutes = (server: Server, { applications, applicationChanges }: Nee
     tag,
     summary: 'Add a second secret to an application; mails all administrators. Needs If-Match',
     params: applicationId,
-    refuses: ['bad_request', 'applications_off', 'has_no_secret', 'too_many_secrets', 'changed_meanwhile'],
+    refuses: [
+      'bad_request',
+      'applications_off',
+      'has_no_secret',
+      'too_many_secrets',
+      'set_by_file',
+      'changed_meanwhile',
+    ],
     answers: { 201: AdminAddedSecret },
     handle: async ({ params: { id }, request }) => {
       const version = expectedVersion(request)
@@ -266,7 +273,7 @@ const secretsRoutes = (server: Server, { applications, applicationChanges }: Nee
     tag,
     summary: 'Remove a secret of an application; mails all administrators. Needs If-Match',
     params: Type.Object({ ...applicationId.properties, n: Type.String({ maxLength: 64 }) }),
-    refuses: ['bad_request', 'applications_off', 'last_secret', 'changed_meanwhile'],
+    refuses: ['bad_request', 'applications_off', 'last_secret', 'set_by_file', 'changed_meanwhile'],
     answers: { 204: NoContent },
     handle: async ({ params: { id, n }, request }) => {
       const version = expectedVersion(request)

@@ -2,6 +2,8 @@ import type { OperatorContext } from '../account-changes/account-changes.js'
 import { refuse } from '../contract/outcome.js'
 import type { Factors } from '../factors/second-factors.js'
 import { deviceKeyPrefixes, limiterKey, limitersOf, sessionSubject, userSubject } from '../http/limiters.js'
+import type { Client } from '../http/request-origin.js'
+import type { AdministratorTrail } from '../messages/administrator-trail.js'
 import type { Events } from '../messages/events.js'
 import type { Database } from '../platform/database/database.js'
 import type { SessionLookups } from '../sessions/session-lookups.js'
@@ -122,6 +124,7 @@ type Needed = {
   factors: Factors
   limits: SignInLimits
   events: Events
+  administratorTrail: AdministratorTrail
 }
 
 /** The counters of a user: under the names, in known browsers, and for the account and its sessions. */
@@ -152,16 +155,22 @@ const countedFor = async (
 }
 
 /** Records the event. Also ends the wait after wrong codes, which is in the database. */
-const record = ({ database, events, factors }: Needed, { userId, client }: OperatorContext, keys: readonly string[]) =>
+const record = (
+  { database, events, administratorTrail, factors }: Needed,
+  user: User,
+  client: Client,
+  keys: readonly string[],
+) =>
   database.transaction(async (sql) => {
     await events.checkActor(sql, client)
-    const hadWrongCodes = await factors.forgetWrongCodes(sql, userId)
+    const hadWrongCodes = await factors.forgetWrongCodes(sql, user.id)
     const clearedLimits = new Set([
       ...(hadWrongCodes ? ['codes'] : []),
       ...keys.map((key) => key.slice(0, key.indexOf(':'))),
     ])
     const reason = `user: ${[...clearedLimits].join(' ') || 'nothing was counted'}`
-    await events.recordInside(sql, { kind: 'limits_cleared', reason, userId }, client)
+    const event = { kind: 'limits_cleared', reason, userId: user.id } as const
+    await administratorTrail.record(sql, { event, user, change: 'limits_cleared' }, client)
     return hadWrongCodes
   })
 
@@ -177,7 +186,7 @@ export const clearLimits = async (needed: Needed, actor: OperatorContext) => {
   try {
     const counted = await countedFor(needed, counters, user)
     const keys = [...counted.names, ...counted.devices, ...counted.accountAndSessions].map(({ key }) => key)
-    const hadWrongCodes = await record(needed, actor, keys)
+    const hadWrongCodes = await record(needed, user, actor.client, keys)
     await counters.remove(keys)
     return { ...counted, hadWrongCodes }
   } finally {

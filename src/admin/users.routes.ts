@@ -98,15 +98,19 @@ const groupsRoute = (server: Server, app: App, adminGuard: AdminGuard, userSearc
   adminRoute(server, `PATCH ${adminPath}/users/:id/groups`, {
     guard: adminGuard.changeByAdmin,
     tag,
-    summary: 'Change the groups of a user',
+    summary:
+      'Change the groups of a user. Those of administrators and support need a second factor of the last 5 minutes, and are mailed to all administrators',
     params,
     body: AdminGroupsPatch,
-    refuses: ['reason_required', 'no_group', 'too_many_groups'],
+    refuses: ['reason_required', 'fresh_sign_in_required', 'no_group', 'too_many_groups'],
     answers: { 200: AdminUser },
     handle: async ({ params: { id }, body: { add = [], remove = [], reason }, request }) => {
       if (!isUuid(id)) return refuse('not_found')
       const { roleOf } = await administrators.roles()
-      const needsReason = remove.length > 0 || add.some((name) => roleOf(name) !== undefined)
+      const namesAdministrators = [...add, ...remove].some((name) => roleOf(name) !== undefined)
+      const staleRefusal = namesAdministrators ? await adminGuard.refuseWithoutNewProof(request) : undefined
+      if (staleRefusal) return staleRefusal
+      const needsReason = remove.length > 0 || namesAdministrators
       if (needsReason && reason === undefined) return refuse('reason_required')
       if (add.some((name) => remove.includes(name)))
         return refuse('bad_request', { message: 'add and remove name the same group' })

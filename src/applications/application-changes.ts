@@ -93,15 +93,14 @@ const record = (
   return configurationTrail.record(sql, { kind, reason, details: { kind: 'application', name, id, ...values } }, origin)
 }
 
-/**
- * `id`: one that was chosen beforehand. `secrets`: those that a file has, or none; otherwise one is made. `setByFile`: the file that owns
- * the application from now on.
- */
+/** The file that owns the application from now on, and whether its secrets too. */
+type FileOwner = { setByFile?: string | undefined; secretsByFile?: boolean }
+
+/** `id`: one that was chosen beforehand. `secrets`: those that a file has, or none; otherwise one is made. */
 export type Fixed = {
   id?: string | undefined
   secrets?: readonly string[] | undefined
-  setByFile?: string | undefined
-}
+} & FileOwner
 
 const addInside = async (
   needed: Needed,
@@ -111,13 +110,14 @@ const addInside = async (
   fixed: Fixed,
 ) => {
   const now = needed.clock.now()
-  const { setByFile } = fixed
+  const { setByFile, secretsByFile = false } = fixed
   const application: Application = {
     ...newApplication,
     document: undefined,
     id: fixed.id ?? uuidv7(now),
     createdAt: now,
     setByFile,
+    secretsByFile,
   }
   const fault = await faultOf(sql, application, needed)
   if (fault) return fault
@@ -141,15 +141,15 @@ const changeInside = async (
   needed: Needed,
   sql: Transaction,
   before: Application,
-  change: ApplicationChange & { setByFile?: string | undefined },
+  change: ApplicationChange & FileOwner,
   origin: RequestOrigin,
 ) => {
   const application = applyChange(before, change)
   const fault = await faultOf(sql, application, needed)
   if (fault) return fault
-  const columns = changedColumns(before, application).filter((column) => column !== 'set_by_file')
-  const summary = columns.join(', ')
-  if (summary === '' && before.setByFile === application.setByFile) return { application, summary }
+  const columns = changedColumns(before, application)
+  const summary = columns.filter((column) => column !== 'set_by_file' && column !== 'secrets_by_file').join(', ')
+  if (columns.length === 0) return { application, summary }
   const { id, proxyOrigin } = application
   const sameOrigin = proxyOrigin === undefined ? [] : await store.selectByOrigin(sql, proxyOrigin)
   if (sameOrigin.some((other) => other.id !== id)) return refuse('origin_taken', { origin: proxyOrigin })
@@ -193,35 +193,65 @@ const whileHeld = <Outcome>(
     return work(sql, application)
   })
 
+type WhileHeld<Outcome> = (sql: Transaction, application: Application) => Promise<Outcome>
+
 /** Refuses what the schema of files holds, for an application that a file owns. */
 const unlessOwned =
-  <Outcome>(work: (sql: Transaction, application: Application) => Promise<Outcome>) =>
+  <Outcome>(work: WhileHeld<Outcome>) =>
   async (sql: Transaction, application: Application) => {
     const { setByFile: file } = application
     return file === undefined ? work(sql, application) : refuse('set_by_file', { file })
   }
 
+/** Refuses a change of the secrets that a file names: they would be others again when the file is applied the next time. */
+const unlessSecretsOwned =
+  <Outcome>(work: WhileHeld<Outcome>) =>
+  async (sql: Transaction, application: Application) =>
+    application.secretsByFile ? unlessOwned(work)(sql, application) : work(sql, application)
+
 const openSecretChanges = (needed: Needed) => {
   const { applicationSecrets } = needed
+
+  const addHeld = async (sql: Transaction, application: Application, origin: RequestOrigin) => {
+    if (application.kind !== 'web') return refuse('has_no_secret')
+    const newSecret = await applicationSecrets.add(sql, application.id)
+    if (isRefused(newSecret)) return newSecret
+    const values = { summary: 'secret added', secret: newSecret.id }
+    await record(needed, sql, 'application_changed', application, values, origin)
+    return newSecret
+  }
+
+  const removeHeld = async (
+    sql: Transaction,
+    application: Application,
+    secretId: string | undefined,
+    origin: RequestOrigin,
+  ) => {
+    const removed = await applicationSecrets.remove(sql, application.id, secretId)
+    if (isRefused(removed)) return removed
+    await record(needed, sql, 'application_changed', application, { summary: 'secret removed' }, origin)
+    return removed
+  }
+
   return {
     addSecret: (id: string, origin: RequestOrigin, options: ChangeOptions = {}) =>
-      whileHeld(needed, id, origin, options, async (sql, application) => {
-        if (application.kind !== 'web') return refuse('has_no_secret')
-        const newSecret = await applicationSecrets.add(sql, id)
-        if (isRefused(newSecret)) return newSecret
-        const values = { summary: 'secret added', secret: newSecret.id }
-        await record(needed, sql, 'application_changed', application, values, origin)
-        return newSecret
-      }),
+      whileHeld(
+        needed,
+        id,
+        origin,
+        options,
+        unlessSecretsOwned((sql, application) => addHeld(sql, application, origin)),
+      ),
 
     /** Removes the older secret if `secretId` is undefined. */
     removeSecret: (id: string, secretId: string | undefined, origin: RequestOrigin, options: ChangeOptions = {}) =>
-      whileHeld(needed, id, origin, options, async (sql, application) => {
-        const removed = await applicationSecrets.remove(sql, id, secretId)
-        if (isRefused(removed)) return removed
-        await record(needed, sql, 'application_changed', application, { summary: 'secret removed' }, origin)
-        return removed
-      }),
+      whileHeld(
+        needed,
+        id,
+        origin,
+        options,
+        unlessSecretsOwned((sql, application) => removeHeld(sql, application, secretId, origin)),
+      ),
   }
 }
 
@@ -242,6 +272,10 @@ const openForFiles = (needed: Needed) => ({
       hashes: hashes.filter(({ id }) => id === application.id).map(({ hash }) => hash),
       icon: icons.find(({ id }) => id === application.id)?.version,
     }))
+  },
+  /** Each of them is changed afterwards, and may get the site of another one. */
+  leaveSites: async (sql: Transaction, ids: readonly string[]) => {
+    if (ids.length > 0) await store.clearOrigins(sql, ids)
   },
   /** Makes these the secrets of the application, and no others. */
   setSecrets: async (sql: Transaction, application: Application, secrets: readonly string[], origin: RequestOrigin) => {
@@ -339,7 +373,7 @@ export type NewApplicationRefusal =
 const sentences: {
   [Code in NewApplicationRefusal['refused']]: (refusal: Extract<NewApplicationRefusal, { refused: Code }>) => string
 } = {
-  name_taken: () => 'Another application has this name: small and large letters are the same there.',
+  name_taken: () => 'Another application has this name: small and large letters are the same.',
   no_group: ({ group }) => `There is no group ${group}.`,
   origin_taken: ({ origin }) => `Another application has the address ${origin}.`,
   id_taken: ({ id }) => `Another application has the id ${id}.`,

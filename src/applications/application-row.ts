@@ -25,6 +25,7 @@ export const columns = {
   tokens: 'tokens',
   createdAt: 'created_at',
   setByFile: 'set_by_file',
+  secretsByFile: 'secrets_by_file',
 } as const satisfies Record<keyof Application, string>
 export type Field = keyof Application
 export const fields = Object.keys(columns) as Field[]

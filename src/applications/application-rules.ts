@@ -41,6 +41,8 @@ export type Application = {
   createdAt: Date
   /** The configuration file that owns it. Undefined: pages and commands may change it. */
   setByFile: string | undefined
+  /** Whether that file names its secrets too. */
+  secretsByFile: boolean
 }
 
 /** The faults of an address, each as the end of a sentence that begins with the address. */
@@ -194,7 +196,7 @@ const isOpenPathEntry = (entry: string) => isPlainPath(readOpenPath(entry).path)
 
 export const longestApplicationName = 60
 
-export type NewApplication = Omit<Application, 'id' | 'document' | 'createdAt' | 'setByFile'>
+export type NewApplication = Omit<Application, 'id' | 'document' | 'createdAt' | 'setByFile' | 'secretsByFile'>
 /**
  * The kind cannot be changed: it decides which addresses are allowed, and whether there is a secret. Without a `home` (null), it is the
  * default for the other addresses.

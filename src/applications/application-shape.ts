@@ -135,6 +135,7 @@ export const shapeOf = (application: Application): ApplicationShape => {
     id: application.id,
     createdAt: application.createdAt,
     setByFile: undefined,
+    secretsByFile: false,
     document: undefined,
   })
   const kept = Object.entries(full).filter(([name, value]) => !isSame(value, usual[name as ValueName]))

@@ -29,7 +29,7 @@ export const selectWithSecrets = async (sql: Sql, id: string) => {
 }
 
 export const selectByName = (sql: Sql, name: string) =>
-  select(sql, `where lower(name) = lower($1) and kind <> 'document'`, [name])
+  select(sql, `where lower(normalize(name, NFKC)) = lower(normalize($1, NFKC)) and kind <> 'document'`, [name])
 
 type IconRow = { id: string; version: string }
 
@@ -66,6 +66,10 @@ export const selectAll = (sql: Sql) => select(sql, 'order by lower(name)')
 
 /** Locks the application: no other command changes it before the transaction ends. New codes and tokens can still refer to it. */
 export const lockById = (sql: Sql, id: string) => select(sql, 'where id = $1 for no key update', [id])
+
+/** Takes the sites of these applications away, so that one can get the site of another in the same transaction. */
+export const clearOrigins = (sql: Sql, ids: readonly string[]) =>
+  sql.query('update applications set proxy_origin = null where id = any($1)', [ids])
 
 /** The same for all of them. */
 export const lockAll = (sql: Sql) => select(sql, `where kind <> 'document' order by id for no key update`)

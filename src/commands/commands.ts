@@ -30,7 +30,7 @@ import { webhooksList, webhooksRetry } from './operations/webhooks.js'
 import { resourceAdd, resourceChange, resourceDelete, resourceList, resourceShow } from './resources/resources.js'
 import { migrate } from './serving/migrate.js'
 import { serve } from './serving/serve.js'
-import { printableJson } from './terminal/printing.js'
+import { printableJson, printableLines } from './terminal/printing.js'
 import { inviteCommand } from './users/invite.js'
 import { setupLink } from './users/setup-link.js'
 import { userAdd } from './users/user-add.js'
@@ -178,7 +178,7 @@ const runWithoutCommand = async (args: readonly string[], { stdout, stderr }: Co
     return asksForFamilyHelp ? 0 : 2
   }
   const what = first.startsWith('-') ? `option ${first}` : `command "${words.join(' ')}"`
-  await print(stderr, `There is no ${what}. Try: latchkey --help`)
+  await print(stderr, printableLines(`There is no ${what}. Try: latchkey --help`))
   return 2
 }
 
@@ -223,7 +223,9 @@ const runNamedCommand = async (args: readonly string[], context: CommandContext)
   } catch (error) {
     if (!(error instanceof UsageFault) && !(error instanceof OperatorError)) throw error
     const isUsage = error instanceof UsageFault
-    await print(context.stderr, isUsage ? `${error.message} Try: latchkey ${name} --help` : error.message)
+    // Messages name files, variables and things that others have chosen.
+    const message = printableLines(error.message)
+    await print(context.stderr, isUsage ? `${message} Try: latchkey ${name} --help` : message)
     return isUsage ? 2 : 1
   }
 }

@@ -1,15 +1,25 @@
 import { type ConfigurationChange, configurationKinds, type KindName, kindNames } from '../contract/configuration.js'
 import type { RequestOrigin } from '../http/request-origin.js'
+import { reasonOf } from '../lib/caught.js'
+import { OperatorError } from '../lib/operator-error.js'
+import { nameKey } from '../lib/text.js'
 import type { Events } from '../messages/events.js'
 import type { Database, Transaction } from '../platform/database/database.js'
 import type { LiveSettingsReader } from '../settings/live-settings.js'
 import * as store from './configuration.store.js'
-import { faultIn } from './configuration-fault.js'
+import { ConfigurationFault, faultIn } from './configuration-fault.js'
 import { type Applying, type Current, extrasOf, type Kind } from './kinds.js'
 import type { Configuration, Wanted } from './read-configuration.js'
 
-/** `secrets`: those that were made for new applications, by their names. They cannot be shown again. */
-export type Applied = { changes: readonly ConfigurationChange[]; secrets: Readonly<Record<string, string>> }
+/**
+ * `secrets`: those that were made for new applications, by their names. They cannot be shown again. `owned`: how many things a file of this
+ * name has set until now.
+ */
+export type Applied = {
+  changes: readonly ConfigurationChange[]
+  secrets: Readonly<Record<string, string>>
+  owned: number
+}
 
 export type ApplyOptions = {
   /** Removes what the file owned and does not name any more, instead of handing it back. */
@@ -42,16 +52,45 @@ const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.st
 const sorted = (shape: object) =>
   Object.fromEntries(Object.entries(shape).sort(([one], [other]) => (one < other ? -1 : 1)))
 
-const createApplication = ({ events, kinds }: Needed, configuration: Configuration, applying: Applying) => {
-  const { sql, origin, file } = applying
-  const { path, things } = configuration
+/** A thing that the file names, with what is there under this name. */
+type Named = { name: string; wanted: Wanted; now: Current<unknown> | undefined; nameNow: string | undefined }
+
+/** What the file names of a kind, and what it owned and does not name any more. */
+type Matched = { named: readonly Named[]; unnamed: readonly (readonly [string, Current<unknown>])[]; owned: number }
+
+/** Another spelling of a name is the same thing, which gets the new spelling. */
+const matchNames = (
+  things: ReadonlyMap<string, Wanted>,
+  present: ReadonlyMap<string, Current<unknown>>,
+  file: string,
+): Matched => {
+  const spellings = new Map([...present.keys()].map((name) => [nameKey(name), name]))
+  const named = [...things].map(([name, wanted]) => {
+    const nameNow = present.has(name) ? name : spellings.get(nameKey(name))
+    return { name, wanted, nameNow, now: nameNow === undefined ? undefined : present.get(nameNow) }
+  })
+  const found = new Set(named.map(({ nameNow }) => nameNow))
+  const owned = [...present].filter(([, now]) => now.file === file)
+  return { named, unnamed: owned.filter(([name]) => !found.has(name)), owned: owned.length }
+}
+
+/** Everything but groups, the other way round. */
+const lettingGo = kindNames.toReversed().filter((kind) => kind !== 'groups')
+
+const createApplication = ({ events, kinds }: Needed, { path, things }: Configuration, applying: Applying) => {
+  const { sql, origin, file, prune } = applying
   const changes: ConfigurationChange[] = []
-  const secrets: Record<string, string> = {}
+  const secrets = new Map<string, string>()
 
-  const failed = (kind: KindName, name: string, { line }: Wanted, fault: string) =>
-    faultIn(path, `${kind}.${name}: ${fault}`, line)
+  const failed = (kind: KindName, name: string, { line }: Wanted, fault: string) => {
+    const wasReleased = changes.some(
+      ({ kind: each, action }) => action === 'release' && configurationKinds[kind].one === each,
+    )
+    const help = wasReleased ? ' What the file does not name any more is still there: --prune removes it first.' : ''
+    return faultIn(path, `${kind}.${name}: ${fault}${help}`, line)
+  }
 
-  const applyOne = async (kindName: KindName, name: string, wanted: Wanted, now: Current<unknown> | undefined) => {
+  const applyOne = async (kindName: KindName, { name, wanted, now, nameNow }: Named) => {
     const kind = kinds[kindName]
     const change = { kind: configurationKinds[kindName].one, name }
     const after = sorted(kind.shapeOf(name, wanted, now))
@@ -59,13 +98,14 @@ const createApplication = ({ events, kinds }: Needed, configuration: Configurati
     if (!now) {
       const added = await kind.add(applying, name, wanted)
       if ('fault' in added) throw failed(kindName, name, wanted, added.fault)
-      if (added.secret !== undefined) secrets[name] = added.secret
+      if (added.secret !== undefined) secrets.set(name, added.secret)
       changes.push({ ...change, action: 'add', after, ...extras })
       return
     }
+    const isRenamed = nameNow !== name
     const before = sorted(now.shape)
     const isOwned = now.file === file
-    if (isOwned && isSame(before, after) && Object.keys(extras).length === 0) return
+    if (isOwned && !isRenamed && isSame(before, after) && Object.keys(extras).length === 0) return
     const refusal = await kind.change(applying, name, wanted, now)
     if (refusal) throw failed(kindName, name, wanted, refusal.fault)
     const reason = `${change.kind} ${name}`
@@ -73,14 +113,14 @@ const createApplication = ({ events, kinds }: Needed, configuration: Configurati
     changes.push({
       ...change,
       action: 'change',
-      before,
-      after,
-      ...(now.file !== undefined && !isOwned && { takenFrom: now.file }),
+      before: isRenamed ? { name: nameNow, ...before } : before,
+      after: isRenamed ? { name, ...after } : after,
+      ...(!isOwned && { takenFrom: now.file ?? null }),
       ...extras,
     })
   }
 
-  const letGo = async (kindName: KindName, name: string, now: Current<unknown>, prune: boolean) => {
+  const letGo = async (kindName: KindName, name: string, now: Current<unknown>) => {
     const kind = kinds[kindName]
     const change = { kind: configurationKinds[kindName].one, name, before: sorted(now.shape) }
     if (prune && (await kind.remove(applying, name, now)) === 'removed') {
@@ -93,20 +133,32 @@ const createApplication = ({ events, kinds }: Needed, configuration: Configurati
     changes.push({ ...change, action: 'release' })
   }
 
-  return async (prune: boolean): Promise<Applied> => {
-    const present = new Map<KindName, ReadonlyMap<string, Current<unknown>>>()
-    for (const kindName of kindNames) {
-      const now = await kinds[kindName].read(sql)
-      present.set(kindName, now)
-      for (const [name, wanted] of things[kindName]) await applyOne(kindName, name, wanted, now.get(name))
+  return async (): Promise<Applied> => {
+    const matched = new Map<KindName, Matched>()
+    for (const kind of kindNames) matched.set(kind, matchNames(things[kind], await kinds[kind].read(sql), file))
+    // What goes makes room for what comes: something new can have the address of what is removed.
+    for (const kind of lettingGo)
+      for (const [name, now] of matched.get(kind)?.unnamed ?? []) await letGo(kind, name, now)
+    for (const kind of kindNames) {
+      const named = matched.get(kind)?.named ?? []
+      await kinds[kind].makeRoom?.(applying, named)
+      for (const each of named) await applyOne(kind, each)
     }
-    // The other way round: a group goes after the applications that name it.
-    for (const kindName of kindNames.toReversed())
-      for (const [name, now] of present.get(kindName) ?? [])
-        if (now.file === file && !things[kindName].has(name)) await letGo(kindName, name, now, prune)
-    return { changes, secrets }
+    // A group goes after the applications that named it, and that may name another one by now.
+    for (const [name, now] of matched.get('groups')?.unnamed ?? []) await letGo('groups', name, now)
+    const owned = [...matched.values()].reduce((sum, each) => sum + each.owned, 0)
+    return { changes, secrets: Object.fromEntries(secrets), owned }
   }
 }
+
+/** What no rule has foreseen gets a sentence too: the words of a database alone help no operator. */
+const withSentence =
+  (path: string) =>
+  (error: unknown): never => {
+    if (error instanceof OperatorError || error instanceof OnlyPlanned) throw error
+    const sentence = `nothing was changed, because of an error that is a bug: please report it (${reasonOf(error)})`
+    throw new ConfigurationFault(`${path}: ${sentence}`, { cause: error })
+  }
 
 export type ConfigurationFiles = ReturnType<typeof createConfigurationFiles>
 
@@ -122,17 +174,19 @@ export const createConfigurationFiles = (needed: Needed) => {
   ) => {
     await store.lock(sql)
     const { file } = configuration
-    const applying = { sql, origin: { ...origin, file }, file: file.name, makesSecrets }
-    return createApplication(needed, configuration, applying)(prune)
+    const applying = { sql, origin: { ...origin, file }, file: file.name, prune, makesSecrets }
+    return createApplication(needed, configuration, applying)()
   }
 
   return {
     /** What would change. It is applied and rolled back, so that a plan fails where applying would. */
     plan: async (configuration: Configuration, origin: RequestOrigin, options: ApplyOptions): Promise<Applied> => {
       try {
-        return await database.transaction(async (sql) => {
-          throw new OnlyPlanned(await applyInside(sql, configuration, origin, options))
-        })
+        return await database
+          .transaction(async (sql) => {
+            throw new OnlyPlanned(await applyInside(sql, configuration, origin, options))
+          })
+          .catch(withSentence(configuration.path))
       } catch (error) {
         if (error instanceof OnlyPlanned) return error.applied
         throw error
@@ -141,12 +195,13 @@ export const createConfigurationFiles = (needed: Needed) => {
 
     apply: async (configuration: Configuration, origin: RequestOrigin, options: ApplyOptions): Promise<Applied> => {
       const { confirmed } = options
-      const applied = await database.transaction(async (sql) => {
+      const write = async (sql: Transaction) => {
         const outcome = await applyInside(sql, configuration, origin, options)
         if (confirmed && !isSame(confirmed, outcome.changes))
           throw faultIn(configuration.path, 'something else would change by now than what was confirmed: try again')
         return outcome
-      })
+      }
+      const applied = await database.transaction(write).catch(withSentence(configuration.path))
       await liveSettings.load()
       return applied
     },

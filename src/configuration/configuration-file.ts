@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { operatorClient } from '../http/request-origin.js'
+import { configurationFileIp } from '../http/request-origin.js'
 import { reasonOf } from '../lib/caught.js'
 import { OperatorError } from '../lib/operator-error.js'
 import type { Events } from '../messages/events.js'
@@ -23,7 +23,7 @@ type Needed = {
 
 type ConfigurationOutcome = 'applied' | 'unchanged' | 'refused'
 
-const origin = operatorClient('CONFIGURATION_FILE')
+const origin = { ip: configurationFileIp, userAgent: 'CONFIGURATION_FILE' }
 const longestFault = 1_000
 
 /** Notes what became of the file, with an event if that is another outcome than the last time: several processes apply the same file. */
@@ -53,8 +53,12 @@ const tell = ({ log }: Needed, path: string, { changes }: Applied) => {
   return undefined
 }
 
+/** Their names. None of them can sign anybody in. */
+export const applicationsWithoutSecret = async (database: Database) =>
+  (await store.selectWithoutSecret(database)).map(({ name }) => name)
+
 const tellOfMissingSecrets = async ({ database, log }: Needed) => {
-  const applications = (await store.selectWithoutSecret(database)).map(({ name }) => name)
+  const applications = await applicationsWithoutSecret(database)
   if (applications.length > 0)
     log.warn({ applications }, 'these applications have no secret: latchkey application secret add APPLICATION')
 }
@@ -66,7 +70,7 @@ const tellOfMissingSecrets = async ({ database, log }: Needed) => {
 export const applyConfigurationFile = async (needed: Needed, path: string) => {
   const { configurationFiles, log, count } = needed
   try {
-    const configuration = await readConfiguration(path, needed)
+    const configuration = await readConfiguration({ path }, needed)
     const applied = await configurationFiles.apply(configuration, origin, { prune: false, makesSecrets: false })
     const changes = applied.changes.length
     await note(needed, path, { changes })
@@ -79,8 +83,9 @@ export const applyConfigurationFile = async (needed: Needed, path: string) => {
     if (error instanceof StoreUnavailable) throw error
     count('refused')
     const fault = reasonOf(error).slice(0, longestFault)
+    const isBug = error instanceof Error && (!(error instanceof OperatorError) || error.cause !== undefined)
     log.error(
-      { path, reason: fault, ...(!(error instanceof OperatorError) && { err: error }) },
+      { path, reason: fault, ...(isBug && { err: error.cause ?? error }) },
       'the configuration file cannot be applied: everything stays as it was',
     )
     await note(needed, path, { fault })

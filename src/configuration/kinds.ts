@@ -31,6 +31,8 @@ export type Current<Handle> = {
   /** The file that owns it. */
   file: string | undefined
   handle: Handle
+  /** Whether the file names its secrets too. */
+  ownsSecrets?: boolean
   hashes?: readonly Uint8Array[]
   icon?: string | undefined
 }
@@ -40,9 +42,14 @@ export type Applying = {
   sql: Transaction
   origin: RequestOrigin
   file: string
+  /** Removes what the file owned and does not name any more, instead of handing it back. */
+  prune: boolean
   /** Whether an application that is new and has no secret gets one. */
   makesSecrets: boolean
 }
+
+/** A thing that the file names, with what is there under this name. */
+type WantedAndNow<Handle> = { name: string; wanted: Wanted; now: Current<Handle> | undefined }
 
 /** The sentence of a refusal, or nothing. */
 type Refusal = { fault: string } | undefined
@@ -54,6 +61,8 @@ type Refusal = { fault: string } | undefined
 export type Kind<Handle = unknown> = {
   read(sql: Transaction): Promise<ReadonlyMap<string, Current<Handle>>>
   shapeOf(name: string, wanted: Wanted, current: Current<Handle> | undefined): object
+  /** Before anything is changed: takes away what one of them has now and another one is to have. */
+  makeRoom?(applying: Applying, named: readonly WantedAndNow<Handle>[]): Promise<void>
   add(applying: Applying, name: string, wanted: Wanted): Promise<{ fault: string } | { secret?: string | undefined }>
   change(applying: Applying, name: string, wanted: Wanted, current: Current<Handle>): Promise<Refusal>
   /** `kept`: it cannot be removed, and is handed back instead. */
@@ -93,6 +102,22 @@ const sentenceOf = (refusal: NewApplicationRefusal) => applicationRefusalSentenc
 
 const wantedShape = ({ shape }: Wanted) => shape as ApplicationShape
 
+/** As it will be stored. The id of a new one is not known before it is made. */
+const wantedApplicationShape = (name: string, wanted: Wanted, current: Current<Application> | undefined) => {
+  const id = wantedShape(wanted).id ?? current?.handle.id ?? ''
+  const fields = newApplicationFrom(name, wantedShape(wanted))
+  const owner = { setByFile: undefined, secretsByFile: false }
+  const { id: shownId, ...shape } = shapeOf({ ...fields, ...owner, id, createdAt: new Date(0), document: undefined })
+  return id === '' ? shape : { id: shownId, ...shape }
+}
+
+/** The id of an application that has a site now and is to have another one, or none. */
+const leavesSite = ({ name, wanted, now }: WantedAndNow<Application>) => {
+  const { id, proxyOrigin } = now?.handle ?? {}
+  if (id === undefined || proxyOrigin === undefined) return []
+  return newApplicationFrom(name, wantedShape(wanted)).proxyOrigin === proxyOrigin ? [] : [id]
+}
+
 const applicationsKind = ({ applicationChanges: { forFiles } }: Needed): Kind<Application> => {
   /** The secrets and the icon of an application that is there. */
   const changeExtras = async ({ sql, origin }: Applying, { secrets, icon }: Wanted, current: Current<Application>) => {
@@ -108,24 +133,19 @@ const applicationsKind = ({ applicationChanges: { forFiles } }: Needed): Kind<Ap
       return new Map(
         all.map(({ application, hashes, icon }) => [
           application.name,
-          { shape: shapeOf(application), file: application.setByFile, handle: application, hashes, icon },
+          {
+            shape: shapeOf(application),
+            file: application.setByFile,
+            ownsSecrets: application.secretsByFile,
+            handle: application,
+            hashes,
+            icon,
+          },
         ]),
       )
     },
-    shapeOf: (name, wanted, current) => {
-      const { handle } = current ?? {}
-      const id = wantedShape(wanted).id ?? handle?.id ?? ''
-      const fields = newApplicationFrom(name, wantedShape(wanted))
-      const { id: shownId, ...shape } = shapeOf({
-        ...fields,
-        id,
-        createdAt: new Date(0),
-        setByFile: undefined,
-        document: undefined,
-      })
-      // The id of a new one is not known before it is made.
-      return id === '' ? shape : { id: shownId, ...shape }
-    },
+    shapeOf: wantedApplicationShape,
+    makeRoom: async ({ sql }, named) => forFiles.leaveSites(sql, named.flatMap(leavesSite)),
     add: async ({ sql, origin, file, makesSecrets }, name, wanted) => {
       const shape = wantedShape(wanted)
       const fault = shapeFault(shape)
@@ -135,7 +155,12 @@ const applicationsKind = ({ applicationChanges: { forFiles } }: Needed): Kind<Ap
       if (wanted.secrets && !isWeb)
         return { fault: 'only an application of the kind web that has redirect addresses has a secret' }
       const secrets = wanted.secrets ?? (makesSecrets ? undefined : [])
-      const added = await forFiles.add(sql, application, origin, { id: shape.id, secrets, setByFile: file })
+      const added = await forFiles.add(sql, application, origin, {
+        id: shape.id,
+        secrets,
+        setByFile: file,
+        secretsByFile: wanted.secrets !== undefined,
+      })
       if (isRefused(added))
         return added.refused === 'too_many_secrets'
           ? { fault: 'it has too many secrets' }
@@ -156,7 +181,8 @@ const applicationsKind = ({ applicationChanges: { forFiles } }: Needed): Kind<Ap
       const fault = shapeFault(shape)
       if (fault !== undefined) return { fault }
       const { kind: _, ...change } = newApplicationFrom(name, shape)
-      const changed = await forFiles.change(sql, handle, { ...change, setByFile: file }, origin)
+      const owner = { setByFile: file, secretsByFile: wanted.secrets !== undefined }
+      const changed = await forFiles.change(sql, handle, { ...change, ...owner }, origin)
       return isRefused(changed) ? { fault: sentenceOf(changed) } : changeExtras(applying, wanted, current)
     },
     remove: async ({ sql, origin }, _, { handle }) => {
@@ -164,7 +190,7 @@ const applicationsKind = ({ applicationChanges: { forFiles } }: Needed): Kind<Ap
       return 'removed'
     },
     release: async ({ sql, origin }, _, { handle }) => {
-      await forFiles.change(sql, handle, { setByFile: undefined }, origin)
+      await forFiles.change(sql, handle, { setByFile: undefined, secretsByFile: false }, origin)
     },
   }
 }
@@ -266,7 +292,9 @@ export const extrasOf = ({ secrets, icon }: Wanted, current: Current<unknown> | 
   const wanted = new Set((secrets ?? []).map((secret) => fingerprint(secret).toString('hex')))
   const added = [...wanted].filter((hash) => !known.has(hash)).length
   const removed = secrets ? [...known].filter((hash) => !wanted.has(hash)).length : 0
+  const ownsSecrets = secrets !== undefined
   return {
+    ...(current?.ownsSecrets !== undefined && current.ownsSecrets !== ownsSecrets && { ownsSecrets }),
     ...(added + removed > 0 && { secrets: { added, removed } }),
     ...(icon !== undefined &&
       versionOf(icon) !== current?.icon && { icon: icon ? ('set' as const) : ('removed' as const) }),

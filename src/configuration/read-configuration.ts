@@ -14,11 +14,12 @@ import {
 import type { ConfigurationFileName } from '../http/request-origin.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { fingerprint } from '../lib/random.js'
+import { nameKey } from '../lib/text.js'
 import { nearestName } from '../settings/likely-typos.js'
 import type { LiveSettingsReader } from '../settings/live-settings.js'
 import { readLiveSetting } from '../settings/live-settings.js'
 import { ConfigurationFault, faultIn } from './configuration-fault.js'
-import { type Found, readDocument, readWhole } from './read-document.js'
+import { type Found, longestSecretFile, readDocument, readFileOnce, readWhole } from './read-document.js'
 
 /** One thing that a file names. `shape` is what the file says about it, without its secrets and its icon. */
 export type Wanted = {
@@ -61,7 +62,8 @@ type Fault = { line: number; sentence: string }
 const unknownKey = (key: string, place: string, known: readonly string[], line: number): Fault => {
   const meant = nearestName(key, known)
   const where = place === '' ? 'the file' : place
-  const help = meant === undefined ? `It can have: ${known.join(', ')}` : `Did you mean ${meant}?`
+  const possible = known.length === 0 ? 'It has no keys: write {}' : `It can have: ${known.join(', ')}`
+  const help = meant === undefined ? possible : `Did you mean ${meant}?`
   return { line, sentence: `${where} has the key ${JSON.stringify(key)}, which is not known. ${help}` }
 }
 
@@ -84,7 +86,9 @@ const faultsOf = (found: Found, schema: Schema, place: string): Fault[] => {
     ]
   }
   const ofEntries = [...found.entries].flatMap(([key, { keyLine, found: each }]): Fault[] => {
-    const of = properties?.[key] ?? (typeof additionalProperties === 'object' ? additionalProperties : undefined)
+    // Every object has `__proto__` and `constructor`, which no schema names.
+    const named = properties && Object.hasOwn(properties, key) ? properties[key] : undefined
+    const of = named ?? (typeof additionalProperties === 'object' ? additionalProperties : undefined)
     if (!of) return [unknownKey(key, place, Object.keys(properties ?? {}), keyLine)]
     const isName = propertyNames === undefined || new RegExp(propertyNames.pattern, 'u').test(key)
     if (!isName)
@@ -106,34 +110,49 @@ const faultsOf = (found: Found, schema: Schema, place: string): Fault[] => {
   ]
 }
 
-type Reading = { path: string; environment: Environment; liveSettings: Pick<LiveSettingsReader, 'isFixed'> }
+type Reading = {
+  path: string
+  /** Other files are named relative to it. */
+  folder: string
+  environment: Environment
+  liveSettings: Pick<LiveSettingsReader, 'isFixed'>
+}
+
+/** `as`: who owns what the file names, if it is not the name of the file. `bytes`: what came through a pipe. */
+export type GivenFile = { path: string; as?: string | undefined; bytes?: Buffer | undefined }
 
 /** The secret that a source names. No sentence repeats it. */
-const readSecret = async (source: SecretSource, place: string, line: number, { path, environment }: Reading) => {
+const readSecret = async (source: SecretSource, place: string, line: number, reading: Reading) => {
+  const { path, folder, environment } = reading
   const isFile = 'file' in source
   const from = isFile ? `the file ${source.file}` : `the variable ${source.env}`
-  const text = isFile
-    ? (await readWhole(resolve(dirname(path), source.file))).toString('utf8').replace(/\r?\n$/, '')
-    : (environment[source.env] ?? '')
-  if (!isFile && text === '') throw faultIn(path, `${place}: ${from} is not set`, line)
+  const file = isFile
+    ? await readFileOnce(resolve(folder, source.file), longestSecretFile)
+    : { bytes: Buffer.from(environment[source.env] ?? '') }
+  if ('fault' in file) throw faultIn(path, `${place}: ${from} ${file.fault}`, line)
+  if (!isFile && file.bytes.length === 0) throw faultIn(path, `${place}: ${from} is not set`, line)
+  const text = file.bytes.toString('utf8').replace(/\r?\n$/, '')
   if (!new RegExp(secretPattern).test(text))
     throw faultIn(path, `${place}: ${from} must have 32 to 128 letters, digits, hyphens and underscores`, line)
   return text
 }
 
 const wantedApplication = async (found: Found, name: string, reading: Reading): Promise<Wanted> => {
-  const { path } = reading
+  const { path, folder } = reading
   const { secret, icon, noDevice, ...said } = plainOf(found) as ApplicationShape
   const { line } = found
   const place = `applications.${name}`
   if (noDevice && said.device !== undefined)
     throw faultIn(path, `${place} has device and noDevice: take one of them away`, line)
   const shape = noDevice ? { ...said, device: false } : said
-  const secrets = await Promise.all([secret ?? []].flat().map((each) => readSecret(each, place, line, reading)))
-  if (new Set(secrets).size < secrets.length) throw faultIn(path, `${place}: its two secrets are the same`, line)
-  const iconPath = icon === undefined || icon === 'none' ? icon : resolve(dirname(path), icon)
+  const lineOf = (key: string) => (found.type === 'map' ? found.entries.get(key)?.keyLine : undefined) ?? line
+  const secretLine = lineOf('secret')
+  const sources = [secret ?? []].flat()
+  const secrets = await Promise.all(sources.map((each) => readSecret(each, place, secretLine, reading)))
+  if (new Set(secrets).size < secrets.length) throw faultIn(path, `${place}: its two secrets are the same`, secretLine)
+  const iconPath = icon === undefined || icon === 'none' ? icon : resolve(folder, icon)
   const png = await readIcon(iconPath).catch((error: unknown) => {
-    throw error instanceof OperatorError ? faultIn(path, `${place}: ${error.message}`, line) : error
+    throw error instanceof OperatorError ? faultIn(path, `${place}: ${error.message}`, lineOf('icon')) : error
   })
   return { line, shape, ...(secret && { secrets }), ...(png !== undefined && { icon: png }) }
 }
@@ -162,9 +181,14 @@ const entriesOf = (found: Found, key: string): ReadonlyMap<string, { keyLine: nu
   return entry?.type === 'map' ? entry.entries : new Map()
 }
 
+const sameName = 'small and large letters are the same, in every form of Unicode'
+
 /** Reads a configuration file and everything that it names, once. What it says is applied from memory. */
-export const readConfiguration = async (path: string, context: Omit<Reading, 'path'>): Promise<Configuration> => {
-  const bytes = await readWhole(path)
+export const readConfiguration = async (
+  { path, as, bytes: given }: GivenFile,
+  context: Omit<Reading, 'path' | 'folder'>,
+): Promise<Configuration> => {
+  const bytes = given ?? (await readWhole(path))
   const document = readDocument(path, bytes)
   const faults = faultsOf(document, configurationSchema(), '')
   if (faults.length > 0) {
@@ -173,13 +197,20 @@ export const readConfiguration = async (path: string, context: Omit<Reading, 'pa
   }
   if (document.type === 'map' && !kindNames.some((kind) => document.entries.has(kind)))
     throw faultIn(path, 'the file is empty: write `applications: {}` if nothing shall be in it')
-  const reading = { ...context, path }
+  const reading = { ...context, path, folder: given ? '.' : dirname(path) }
   const read = async (kind: KindName) => {
     const wanted = new Map<string, Wanted>()
-    for (const [name, { found }] of entriesOf(document, kind))
+    const spellings = new Map<string, string>()
+    for (const [name, { found, keyLine }] of entriesOf(document, kind)) {
+      const other = spellings.get(nameKey(name))
+      if (other !== undefined)
+        throw faultIn(path, `${kind}.${name} has the same name as ${kind}.${other}: ${sameName}`, keyLine)
+      spellings.set(nameKey(name), name)
       wanted.set(name, await readers[kind](found, name, reading))
+    }
     return [kind, wanted] as const
   }
   const things = Object.fromEntries(await Promise.all(kindNames.map(read))) as unknown as Configuration['things']
-  return { path, file: { name: basename(path), checksum: fingerprint(bytes).toString('hex').slice(0, 16) }, things }
+  const checksum = fingerprint(bytes).toString('hex').slice(0, 16)
+  return { path, file: { name: as ?? basename(path), checksum }, things }
 }

@@ -1,8 +1,9 @@
-import { type FileHandle, open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { Composer, isAlias, isMap, isScalar, isSeq, LineCounter, type ParsedNode, Parser } from 'yaml'
 import { whyUnreadable } from '../lib/operator-error.js'
+import { beginningOf, withRegularFile } from '../lib/regular-file.js'
 import { isCleanText } from '../lib/strict-json.js'
-import { ConfigurationFault, faultIn } from './configuration-fault.js'
+import { faultIn } from './configuration-fault.js'
 
 /** A value of the document, with its line. */
 export type Found = { line: number } & (
@@ -12,32 +13,38 @@ export type Found = { line: number } & (
 )
 
 const megabyte = 1_000_000
+export const longestDocument = { bytes: megabyte, text: '1 MB' }
+export const longestSecretFile = { bytes: 4_096, text: '4 KB' }
 
 const stateOf = async (file: FileHandle) => {
   const { size, mtimeMs, ctimeMs } = await file.stat()
   return { size, text: `${size} ${mtimeMs} ${ctimeMs}` }
 }
 
-/** Reads the file at once. Refuses one that changes meanwhile: it would be half of the old one and half of the new. */
-export const readWhole = async (path: string) => {
-  const unreadable = (error: unknown) =>
-    error instanceof ConfigurationFault ? error : faultIn(path, `the file cannot be read (${whyUnreadable(error)})`)
-  const file = await open(path).catch((error: unknown) => {
-    throw unreadable(error)
-  })
-  try {
+type ReadFile = { bytes: Buffer } | { fault: string }
+
+/** The file, or the end of a sentence about it. One that changes meanwhile would be half of the old one and half of the new. */
+export const readFileOnce = async (path: string, longest: typeof longestDocument) => {
+  const read = async (file: FileHandle): Promise<ReadFile> => {
     const before = await stateOf(file)
-    if (before.size > megabyte) throw faultIn(path, `the file is larger than 1 MB (${before.size} bytes)`)
-    const bytes = await file.readFile()
+    if (before.size > longest.bytes) return { fault: `is larger than ${longest.text} (${before.size} bytes)` }
+    const bytes = await beginningOf(file, before.size + 1)
     const after = await stateOf(file)
-    if (before.text !== after.text || bytes.length !== after.size)
-      throw faultIn(path, 'the file has changed while it was read: try again')
-    return bytes
-  } catch (error) {
-    throw unreadable(error)
-  } finally {
-    await file.close()
+    return before.text === after.text && bytes.length === after.size
+      ? { bytes }
+      : { fault: 'has changed while it was read: try again' }
   }
+  return withRegularFile(path, read).catch(
+    (error: unknown): ReadFile => ({
+      fault: `cannot be read (${whyUnreadable(error)})`,
+    }),
+  )
+}
+
+export const readWhole = async (path: string) => {
+  const read = await readFileOnce(path, longestDocument)
+  if ('bytes' in read) return read.bytes
+  throw faultIn(path, `the file ${read.fault}`)
 }
 
 /** What YAML has and a configuration file does not: the reader of a file should see what is in it, in one place. */

@@ -59,6 +59,25 @@ export const applicationIdPattern = '^[a-z0-9][a-z0-9_-]{0,62}$'
 export const knownPrograms = ['grafana', 'gitea', 'nextcloud'] as const
 export type KnownProgram = (typeof knownPrograms)[number]
 
+/** A pattern of the whole numbers from 1 to `most`: JSON Schema has no other bound for a number with a unit. */
+const oneTo = (most: number) => {
+  const digits = String(most)
+  const smaller = [...digits].flatMap((digit, at) => {
+    const [least, greatest] = [at === 0 ? 1 : 0, Number(digit) - 1]
+    const rest = digits.length - at - 1
+    return greatest < least ? [] : [`${digits.slice(0, at)}[${least}-${greatest}]${'\\d'.repeat(rest)}`]
+  })
+  const shorter = digits.length === 1 ? [] : [`[1-9]\\d{0,${digits.length - 2}}`]
+  return `(?:${[...shorter, ...smaller, digits].join('|')})`
+}
+
+const longestAgeInDays = 365
+const ageUnits = { d: 1, h: 24, m: 24 * 60, s: 24 * 60 * 60 }
+/** From one second to 365 days. */
+export const agePattern = `^(?:${Object.entries(ageUnits)
+  .map(([unit, inDay]) => `${oneTo(longestAgeInDays * inDay)}${unit}`)
+  .join('|')})$`
+
 /** The hash of a secret is fast, so a weak secret could be guessed. */
 export const secretPattern = '^[A-Za-z0-9_-]{32,128}$'
 
@@ -78,7 +97,7 @@ export const applicationProperties = {
   redirect: property(Texts, addresses,
     'To which users come back after they have signed in here. Compared byte for byte, without wildcards.',
     { name: 'redirect', value: 'URL', several: true, help: 'to which users come back after they have signed in here. Several are possible. It is compared byte for byte, without wildcards. https only; outside production also http to this machine' }),
-  allow: property(Allow, '`everyone`, or a list of groups such as [family]',
+  allow: property(Allow, '`everyone`, or a list of groups such as [family], each once',
     'Who may use it: `everyone`, or a list of groups. It must be there.',
     { name: 'everyone', help: 'every user may use the application' },
     { name: 'group', value: 'GROUP', several: true, help: 'only members of this group, or of one of several (--group a --group b)' }),
@@ -97,7 +116,7 @@ export const applicationProperties = {
   factors: property(Type.Unsafe<1 | 2>({ type: 'integer', minimum: 1, maximum: 2 }), '1 or 2',
     '`2` lets users in only with two factors.',
     { name: 'factors', value: '2', help: 'lets users in only with two factors (1: with any sign-in)' }),
-  maxAge: property(Type.String({ pattern: '^\\d{1,9}(?:s|m|h|d)$' }), 'a time such as 10m or 8h, up to 365d',
+  maxAge: property(Type.String({ pattern: agePattern }), 'a time such as 10m or 8h, from 1s to 365d',
     'Lets users in only if they have signed in, or proven again who they are, within this time.',
     { name: 'max-age', value: '10m', help: 'lets users in only if, within this time, they have signed in (by whatever way) or have proven again who they are (none: at any time). A sign-in by mail counts too, although it lets no user make a sensitive change' }),
   proxy: property(Text, aText,
@@ -367,10 +386,12 @@ export type ConfigurationChange = {
   action: 'add' | 'change' | 'remove' | 'release'
   before?: object
   after?: object
-  /** The file that owned it until now. */
-  takenFrom?: string
+  /** If the owner changes: the file that owned it until now, or null if pages and commands could change it. */
+  takenFrom?: string | null
   /** How many secrets become valid, and how many stop to be. */
   secrets?: { added: number; removed: number }
+  /** Whether the file names its secrets from now on, so that pages and commands cannot change them. */
+  ownsSecrets?: boolean
   icon?: 'set' | 'removed'
 }
 

@@ -286,5 +286,6 @@ export const mailNames = [
   'email-withdrawn',
   'account-deleted',
   'configuration-changed',
+  'administrator-changed',
 ] as const
 export type MailName = (typeof mailNames)[number]

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import { Type } from 'typebox'
+import { agePattern, applicationIdPattern, applicationProperties } from '../contract/configuration.js'
 import { groupPattern } from '../contract/groups.js'
 import { type Refused, refuse } from '../contract/outcome.js'
 import type { InvalidFields } from '../contract/profile-fields.js'
@@ -118,6 +119,8 @@ const patternRules: Readonly<Record<string, string>> = {
   [uuidPattern]: 'must be a UUID in small letters, as the service gives it',
   [groupPattern]:
     'must be the name of a group: 1 to 32 characters, small letters, digits, dots, underscores and hyphens, with a letter or a digit first',
+  [agePattern]: `must be ${applicationProperties.maxAge.must}`,
+  [applicationIdPattern]: `must be ${applicationProperties.id.must}`,
   '\\S': 'must not be empty',
 }
 
@@ -159,15 +162,23 @@ const itemsName = (items: unknown) => ((items as Schema | undefined)?.pattern ==
 
 type SentenceEnd = (fault: Fault, faultsAtSamePlace: readonly Fault[], schema: Schema) => string
 
+/** Of alternatives: the values and the types that are possible. */
+const mustBeOneOf: SentenceEnd = (_, faults) => {
+  const values = faults.flatMap(({ params }) => params.allowedValue ?? [])
+  const types = faults.flatMap(({ params }) => params.type ?? []).map(typeName)
+  return `must be ${oneOf([...values, ...types])}`
+}
+
 /** By the keyword of the schema: the sentence about a value, after its name. */
 const sentenceEnds: Readonly<Record<string, SentenceEnd>> = {
-  type: (_, faults) => `must be ${oneOf(faults.flatMap(({ params }) => params.type ?? []).map(typeName))}`,
-  const: (_, faults) => `must be ${oneOf(faults.flatMap(({ params }) => params.allowedValue ?? []))}`,
+  type: mustBeOneOf,
+  const: mustBeOneOf,
   enum: ({ params }) => `must be ${oneOf([params.allowedValues].flat())}`,
   minLength: ({ params }) =>
     params.limit === 1 ? 'must not be empty' : `must have at least ${String(params.limit)} characters`,
   maxLength: ({ params }) => `has more than ${String(params.limit)} characters`,
   maxItems: ({ params }, _, { items }) => `has more than ${String(params.limit)} ${itemsName(items)}`,
+  uniqueItems: () => 'has an entry twice',
   maxProperties: ({ params }) => `has more than ${String(params.limit)} entries`,
   pattern: ({ params }, _, schema) => patternRule(String(params.pattern), schema),
 }
@@ -179,7 +190,7 @@ const sentenceEnds: Readonly<Record<string, SentenceEnd>> = {
 const validationMessage = ({ validation = [], validationContext }: FastifyError, schema: Schema = {}) => {
   // Each alternative of a schema has reported a fault. That of an alternative with the right type says most.
   const faults = validation.filter(({ keyword }) => keyword !== 'anyOf')
-  const fault = faults.find(({ keyword }) => keyword !== 'type') ?? faults[0]
+  const fault = faults.find(({ keyword }) => keyword !== 'type' && keyword !== 'const') ?? faults[0]
   if (!fault) return undefined
   const { keyword, instancePath, schemaPath } = fault
   const name = pointerParts(instancePath).join('.')
@@ -311,13 +322,17 @@ const unknownName = (place: 'body' | 'query', given: unknown, schema: unknown) =
   return `${unknown.slice(0, longestName)} is not known in the ${place} of this request: ${taken}`
 }
 
+const isClosed = (schema: unknown) =>
+  (schema as { additionalProperties?: unknown } | undefined)?.additionalProperties === false
+
 /**
- * Refuses what a request of a program with a service key does not take. A change that was misspelt and answered with success would be
- * believed. Other requests come from pages, for which unknown properties are removed (docs/decisions.md).
+ * Refuses what a request does not take, if a program with a service key sends it or if the schema of its body is closed. A change that was
+ * misspelt and answered with success would be believed. Other requests come from pages, for which unknown properties are removed
+ * (docs/decisions.md).
  */
 export const refuseUnknownProperties = async (request: FastifyRequest, reply: FastifyReply) => {
-  if (!request.serviceKey) return undefined
   const { body, querystring }: RouteSchema = { ...request.routeOptions.schema }
+  if (!request.serviceKey && !isClosed(body)) return undefined
   const message = unknownName('query', request.query, querystring) ?? unknownName('body', request.body, body)
   return message === undefined ? undefined : sendRefusal(reply, refuse('bad_request', { message }))
 }

@@ -262,11 +262,11 @@ export const limiters = {
     about: 'new authorization requests of applications: by user if the browser is signed in, else by client network',
   },
   client_documents: {
-    countsBy: ['network'],
+    countsBy: ['connection'],
     limit: { maximum: 30, window: 15 * minutes },
     code: 'too_many_requests',
     refusalIsEvent: false,
-    about: 'documents of programs that are fetched (`CLIENT_DOCUMENTS`), by client network',
+    about: 'documents of programs that are fetched (`CLIENT_DOCUMENTS`), by IPv4 address or IPv6 /48',
   },
   posted_pages: {
     countsBy: ['network'],
@@ -430,7 +430,8 @@ export const limiters = {
     limit: { maximum: 60, window: 1 * minutes },
     code: 'too_many_requests',
     refusalIsEvent: false,
-    about: 'documents of programs that are fetched, of everybody together',
+    about:
+      'documents of programs that are fetched, of everybody together; visitors who are not signed in may use half of it',
   },
 } as const satisfies Record<string, LimiterRow>
 

@@ -109,11 +109,15 @@ export type Client = RequestOrigin
 /** The value of `ip` for what an operator does at the command line. */
 export const commandLineIp = 'command line'
 
+/** The value of `ip` for what CONFIGURATION_FILE changes at the start and on SIGHUP. */
+export const configurationFileIp = 'configuration file'
+
 /** The client of an operator: no address, and the name of their account on the machine in place of a device. */
 export const operatorClient = (name: string): Client => ({ ip: commandLineIp, userAgent: name })
 
 /**
- * True for clients that users know as administrators: an operator at the command line, an administrator in a browser, or a program with a
- * key.
+ * True for clients that users know as administrators: an operator at the command line or with a configuration file, an administrator in a
+ * browser, or a program with a key.
  */
-export const isAdministrator = ({ ip, actor }: Client) => ip === commandLineIp || actor !== undefined
+export const isAdministrator = ({ ip, actor }: Client) =>
+  ip === commandLineIp || ip === configurationFileIp || actor !== undefined

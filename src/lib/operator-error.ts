@@ -10,6 +10,8 @@ const readingFaults: Reasons = {
   ENOENT: 'there is no such file',
   EACCES: 'this user may not read it',
   EISDIR: 'it is a folder',
+  ETIMEDOUT: 'its disk does not answer',
+  not_regular: 'it is a pipe or a device and no regular file',
 }
 
 const writingFaults: Reasons = {

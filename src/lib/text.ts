@@ -2,6 +2,9 @@
 export const countText = (count: number, one: string, many = `${one}s`) =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`
 
+/** Names of applications and resources with the same key are the same name: in small or large letters, in whichever form of Unicode. */
+export const nameKey = (name: string) => name.normalize('NFKC').toLowerCase()
+
 /** Whether a text can stand in one line of a file or a terminal: well-formed, and without control characters. */
 export const isOneLine = (text: string) => text.isWellFormed() && !/\p{Cc}/u.test(text)
 

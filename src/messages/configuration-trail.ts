@@ -3,8 +3,10 @@ import type { EventKind } from '../contract/events.js'
 import type { RequestOrigin } from '../http/request-origin.js'
 import type { Transaction } from '../platform/database/database.js'
 import type { Administrators } from '../sessions/administrators.js'
-import * as store from './configuration-trail.store.js'
+import { tellAdministrators } from './administrator-trail.js'
+import { changesInMail } from './configuration-changes.js'
 import type { Events } from './events.js'
+import type { ConfigurationAction } from './letters.js'
 import type { Mails } from './mails.js'
 
 /** The events of such changes. */
@@ -21,14 +23,8 @@ export type ConfigurationEventKind = Extract<
 
 type Change = { kind: ConfigurationEventKind; reason: string; details: EventDetails }
 
-const longestValue = 1_000
-
-/** A value in a mail: `redirect: https://a.example/callback, https://b.example/callback; factors: 2`. */
-const textOf = (value: object | undefined, none: string) => {
-  const parts = Object.entries(value ?? {}).map(([name, each]) => `${name}: ${[each].flat().join(', ') || none}`)
-  const text = parts.join('; ') || none
-  return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text
-}
+/** What was done: the last word of the kind. */
+const actionOf = (kind: ConfigurationEventKind) => kind.slice(kind.indexOf('_') + 1) as ConfigurationAction
 
 /** A thing in a mail: `Wiki (application)`. The words of the file are the same in every language. */
 const thingOf = ({ kind, name }: EventDetails) => `${name} (${kind})`
@@ -37,33 +33,24 @@ export type ConfigurationTrail = ReturnType<typeof createConfigurationTrail>
 
 /**
  * Records a change of what operators set, in its transaction. What an administrator does in the browser is mailed to all administrators with
- * both values: one mailbox, or one session, must not be enough to change an address without the others noticing.
+ * both values.
  */
-export const createConfigurationTrail = ({
-  events,
-  mails,
-  administrators,
-}: {
+export const createConfigurationTrail = (needed: {
   events: Pick<Events, 'recordInside'>
   mails: Pick<Mails, 'queue'>
   administrators: Pick<Administrators, 'roles'>
 }) => ({
   record: async (sql: Transaction, change: Change, origin: RequestOrigin) => {
-    const eventId = await events.recordInside(sql, change, origin)
+    const eventId = await needed.events.recordInside(sql, change, origin)
     const actorId = origin.actor?.userId
     if (actorId === undefined) return
-    const { admin } = await administrators.roles(sql)
     const { details } = change
-    const people = admin === undefined ? [] : await store.selectMembers(sql, admin)
-    const administrator = people.find(({ id }) => id === actorId)?.username ?? ''
     const values = {
-      administrator,
+      action: actionOf(change.kind),
       thing: thingOf(details),
-      before: textOf(details.before, '-'),
-      after: textOf(details.after, '-'),
+      ...changesInMail({ ...details.before }, { ...details.after }),
       token: eventId,
     }
-    for (const { id: userId, email: to } of people)
-      await mails.queue(sql, { to, userId, template: 'configuration-changed', values, client: origin })
+    await tellAdministrators(needed, sql, { origin, actorId }, { template: 'configuration-changed', values })
   },
 })

@@ -2,7 +2,7 @@ import type { EventDetails } from '../contract/configuration.js'
 import { type AccountEventKind, accountEventKinds, type EventKind } from '../contract/events.js'
 import type { SignInLabel } from '../contract/factors.js'
 import type { ProviderId } from '../contract/providers.js'
-import { type Client, commandLineIp, readAddress, readRange } from '../http/request-origin.js'
+import { type Client, commandLineIp, configurationFileIp, readAddress, readRange } from '../http/request-origin.js'
 import { type Clock, later } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
 import { uuidFloor, uuidv7 } from '../lib/uuid.js'
@@ -294,7 +294,7 @@ export const createEvents = (options: Options) => {
 }
 
 /** Events without an IP address have one of these texts instead. */
-const namedOrigins = [commandLineIp, 'unknown']
+const namedOrigins = [commandLineIp, configurationFileIp, 'unknown']
 
 /** Reads an IP address, a network such as 192.0.2.0/24, or one of the texts above; undefined for any other text. */
 export const readEventOrigin = (text: string): Pick<EventQuery, 'ip' | 'network'> | undefined => {

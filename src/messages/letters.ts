@@ -1,6 +1,7 @@
 import type { DeviceWords } from '../contract/device-names.js'
 import type { Language } from '../contract/languages.js'
 import { mailTokenName, type SiteLink } from '../contract/pages.js'
+import type { ChangesInMail } from './configuration-changes.js'
 
 /** The undo link of a mail about a change, and how long it works in milliseconds. */
 type UndoLink = { undoToken: string; undoFor: number }
@@ -8,6 +9,28 @@ type UndoLink = { undoToken: string; undoFor: number }
 type Reservation = { reservedFor: number }
 /** A link or a code that the user has asked for. It works for `validFor` milliseconds. */
 type Expiring<Value> = Value & { validFor: number }
+
+/** What an administrator, or support, can do to an account of their groups. */
+export type AdministratorChange =
+  | 'account_recovered'
+  | 'email_set'
+  | 'factors_reset'
+  | 'fields_changed'
+  | 'group_joined'
+  | 'group_left'
+  | 'limits_cleared'
+  | 'password_expired'
+  | 'provider_unlinked'
+  | 'reset_requested'
+  | 'sessions_ended'
+  | 'token_ended'
+  | 'user_deleted'
+  | 'user_disabled'
+  | 'user_enabled'
+  | 'user_locked_down'
+
+/** What an administrator has done to an application, a resource or a setting. */
+export type ConfigurationAction = 'added' | 'changed' | 'deleted'
 
 /**
  * The values that each kind of mail needs. A mail to an unverified address contains nothing that a visitor has typed. Otherwise anyone
@@ -77,7 +100,21 @@ export type MailValues = {
   /** To the address that an account loses through an undo. */
   'email-withdrawn': { username: string }
   /** To every administrator, when one of them changes an application, a resource or a setting. `token`: the id of the event. */
-  'configuration-changed': { administrator: string; thing: string; before: string; after: string; token: string }
+  'configuration-changed': {
+    action: ConfigurationAction
+    administrator: string
+    thing: string
+    token: string
+  } & ChangesInMail
+  /** To every administrator, when one of them, or support, changes an account of their groups. `token`: the id of the event. */
+  'administrator-changed': {
+    administrator: string
+    account: string
+    /** `groups`: that it was added to, or removed from. */
+    accountChange: { change: AdministratorChange; groups: string | undefined }
+    reason: string | undefined
+    token: string
+  }
 }
 export type MailKind = keyof MailValues
 
@@ -167,7 +204,21 @@ export const mailForms = {
       ? mail('account', 'happened', 'origin', 'signIn', 'link:login', 'notChosen')
       : mail('account', 'happened', 'origin', 'choose', 'link:resetPassword', 'expiry'),
   'email-withdrawn': mail('account', 'happened', 'advice', 'link:forgotPassword'),
-  'configuration-changed': mail('account', 'happened', 'origin', 'before', 'after', 'advice', 'link:adminEvent'),
+  // What was added comes first.
+  'configuration-changed': (values: MailValues['configuration-changed']) =>
+    mail(
+      'account',
+      'happened',
+      'origin',
+      ...(['added', 'removed', 'before', 'after', 'kept'] as const).filter((part) => values[part] !== undefined),
+      ...(values.isShortened ? (['shortened'] as const) : []),
+      'advice',
+      'link:adminEvent',
+    ),
+  'administrator-changed': ({ reason }: MailValues['administrator-changed']) =>
+    reason === undefined
+      ? mail('account', 'happened', 'origin', 'advice', 'link:adminEvent')
+      : mail('account', 'happened', 'origin', 'reason', 'advice', 'link:adminEvent'),
   'account-deleted': mail('last', 'happened', 'origin', 'advice', 'help'),
 } as const satisfies Record<MailKind, object>
 
@@ -185,9 +236,9 @@ type SentenceOf<Kind extends MailKind> = Exclude<
 export const timeSpans = ['validFor', 'undoFor', 'reservedFor'] as const
 type TimeSpan = (typeof timeSpans)[number]
 
-/** The values in the form that a letter needs: times and languages are in its language. */
+/** The values in the form that a letter needs: times, languages and changes are in its language. */
 export type LocalizedValues<Values> = {
-  [Name in keyof Values]: Name extends TimeSpan | 'newLanguage'
+  [Name in keyof Values]: Name extends TimeSpan | 'newLanguage' | 'accountChange'
     ? string | Extract<Values[Name], undefined>
     : Values[Name]
 }
@@ -208,6 +259,9 @@ export type MailWords = {
   /** The username in mails while a change of it can be undone: its owner knows the former one. */
   renamed: (formerUsername: string, username: string) => string
   undo: (undoFor: string) => string
+  /** In place of the links that an address gets only if it was proven. */
+  unproven: string
+  accountChanges: Record<AdministratorChange, string>
   /** The sentence before the address of SUPPORT_URL. */
   help: string
   letters: {

@@ -62,6 +62,7 @@ const ceilings: Record<MailKind, { mails: number; within: number } | undefined> 
   'account-deleted': undefined,
   // An administrator must not be able to hide a change behind others.
   'configuration-changed': undefined,
+  'administrator-changed': undefined,
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Platform } from '../platform/platform.js'
 import type { SessionsRoom } from '../sessions/open-sessions.js'
 import type { Config } from '../settings/config.js'
 import type { UsersRoom } from '../users/open-users.js'
+import { createAdministratorTrail } from './administrator-trail.js'
 import { createConfigurationTrail } from './configuration-trail.js'
 import { createEvents } from './events.js'
 import { letterheadOf } from './layout.js'
@@ -63,6 +64,7 @@ export const openMessages = (
     events,
     mails,
     configurationTrail: createConfigurationTrail({ events, mails, administrators }),
+    administratorTrail: createAdministratorTrail({ events, mails, administrators }),
     mailedCodes: createMailedCodes({ database, clock, mails, codeKeys: keysFor('mailed code') }),
     oneTimeTokens: createOneTimeTokens({ database, clock }),
   }

@@ -29,6 +29,8 @@ const variants: Readonly<
     values: { resourceName: undefined },
     applies: (values) => 'resourceName' in values && values.resourceName === undefined,
   },
+  added: { values: { action: 'added' }, applies: ({ action }) => action === 'added' },
+  deleted: { values: { action: 'deleted' }, applies: ({ action }) => action === 'deleted' },
   byOperator: { values: { byOperator: true }, applies: ({ byOperator }) => byOperator === true },
 }
 
@@ -41,6 +43,7 @@ const placeholders = (fixedValues: AnyValues): AnyValues =>
     get: (target, name) => {
       if (name in target) return target[String(name)]
       if (name === 'hasPassword') return true
+      if (name === 'action') return 'changed'
       return name === 'byOperator' ? false : `{${String(name)}}`
     },
   })
@@ -84,6 +87,7 @@ const textsIn = (words: MailWords): Record<string, string> => ({
     sentenceNames.map((name) => [name, writerOf(words, name)(...sharedSentences[name].map((value) => `{${value}}`))]),
   ),
   help: words.help,
+  unproven: words.unproven,
 })
 
 /** Every text of mails that can be replaced, with its placeholders, such as `{productName}`. */
@@ -136,6 +140,7 @@ const withTexts = (words: MailWords, ownTexts: Readonly<Record<string, string>>)
     labels: Object.fromEntries(labels) as Record<PageInMails, string>,
     footers: Object.fromEntries(footers) as MailWords['footers'],
     help: ownTexts.help ?? words.help,
+    unproven: ownTexts.unproven ?? words.unproven,
     letters: Object.fromEntries(letters) as MailWords['letters'],
   }
 }

@@ -71,9 +71,15 @@ export type Site = {
 
 const isTimeSpan = (name: string) => timeSpans.some((each) => each === name)
 
-const localizedValues = <Values extends object>(values: Values, language: Language) => {
+const changeText = (
+  { change, groups }: MailValues['administrator-changed']['accountChange'],
+  { accountChanges }: MailWords,
+) => (groups === undefined ? accountChanges[change] : `${accountChanges[change]} (${withoutAutoLinks(groups)})`)
+
+const localizedValues = <Values extends object>(values: Values, language: Language, words: MailWords) => {
   const localized = Object.entries(values).map(([name, value]) => {
     if (typeof value === 'number' && isTimeSpan(name)) return [name, timeSpan(value, language)]
+    if (name === 'accountChange') return [name, changeText(value, words)]
     return [name, name === 'newLanguage' ? languageName(value, language) : value]
   })
   return Object.fromEntries(localized) as LocalizedValues<Values>
@@ -89,7 +95,12 @@ const chosenNames = [
   'invitedBy',
   'groups',
   'administrator',
+  'account',
+  'reason',
   'thing',
+  'added',
+  'removed',
+  'kept',
   'before',
   'after',
 ] as const
@@ -103,6 +114,18 @@ type LetterRequest<Kind extends MailKind> = {
   origin: Origin
   /** The username before a change that can still be undone. */
   formerUsername?: string | undefined
+  /** Whether the mail has no link that opens the account, because its address was never proven. */
+  opensNothing?: boolean | undefined
+}
+
+/**
+ * The parts without the links that take an account back or lead to a new password, and without the sentences that lead to them. Instead the
+ * mail says why they are missing.
+ */
+const withoutOpeningLinks = (parts: readonly string[]) => {
+  const links = ['link:undo', 'link:forgotPassword']
+  if (!links.some((link) => parts.includes(link))) return parts
+  return [...parts.filter((part) => ![...links, 'undo', 'advice'].includes(part)), 'unproven']
 }
 
 /**
@@ -132,7 +155,7 @@ export const writeLetter = <Kind extends MailKind>(request: LetterRequest<Kind>,
   const { productName, pageAddress, links: { support } = {} } = site
   const words: MailWords = (site.words ?? wordsIn)[language]
   const sentences: Record<string, string> = words.letters[kind]({
-    ...localizedValues(shownValues(request, words), language),
+    ...localizedValues(shownValues(request, words), language, words),
     productName,
   })
   const { token, undoToken, undoFor = 0, code } = request.values as MailValues[Kind] & AnyValues
@@ -144,6 +167,7 @@ export const writeLetter = <Kind extends MailKind>(request: LetterRequest<Kind>,
     if (part === 'asker') return [{ text: askerSentence(origin, language, words) }]
     if (part === 'place') return [{ text: placeSentence(origin, language, words) }]
     if (part === 'undo') return [{ text: words.undo(timeSpan(undoFor, language)) }]
+    if (part === 'unproven') return [{ text: words.unproven }]
     if (part === 'help') return support === undefined ? [] : [{ text: words.help }, { contact: support }]
     if (part === 'code') return code === undefined ? [] : [{ code }]
     if (!part.startsWith('link:')) return [{ text: sentences[part] ?? '' }]
@@ -153,7 +177,7 @@ export const writeLetter = <Kind extends MailKind>(request: LetterRequest<Kind>,
 
   return {
     subject: sentences.subject ?? '',
-    blocks: parts.flatMap(blocksOf),
+    blocks: (request.opensNothing ? withoutOpeningLinks(parts) : parts).flatMap(blocksOf),
     footer: words.footers[footer](productName),
     links: labelledLinks(site.links ?? {}, words.links),
   }

@@ -38,6 +38,8 @@ type RequestOf<Kind extends MailKind> = {
   client: Client
   /** When the event happened that the mail is about, if not just now. */
   at?: Date
+  /** True for an address that was never proven: the mail has no link that opens anything, and says so. */
+  opensNothing?: boolean
   /** True if the client has caused too many mails to others. Everything is done but the sending, so that the client cannot see it. */
   withheld?: boolean
 }
@@ -71,10 +73,10 @@ export const writeMail = <Kind extends MailKind>(
   reader: MailReader | undefined,
   now: Date,
 ): Content => {
-  const { to, template: kind, values, client, at = now } = request
+  const { to, template: kind, values, client, at = now, opensNothing } = request
   const language = languageFor(reader, values, client)
   const formerUsername = reader?.earlier_username ?? undefined
-  const letter = writeLetter({ kind, values, language, origin: { client, at }, formerUsername }, site)
+  const letter = writeLetter({ kind, values, language, origin: { client, at }, formerUsername, opensNothing }, site)
   const worthSendingFor = 'validFor' in values ? values.validFor : undefined
   return {
     to,

@@ -78,7 +78,7 @@ export type Platform = OpenedPlatform & RoomPlatform & { serviceKeys: ServiceKey
 /** Creates the parts that routes share: cookies, callers, guards, CSRF, limits. */
 export const openHttp = (config: Config, platform: Platform, rooms: Rooms) => {
   const { clock } = platform
-  const { tokens, loadedKeys, keysFor, attempts, pendingLinks, events, sessionLookups, factors } = rooms
+  const { tokens, loadedKeys, keysFor, attempts, pendingLinks, events } = rooms
   const cookies = createCookies({
     secure: config.production,
     host: new URL(config.publicUrl).hostname,
@@ -90,7 +90,7 @@ export const openHttp = (config: Config, platform: Platform, rooms: Rooms) => {
   const csrf = createCsrf(keysFor('csrf'), cookies, callers, signInCookies)
   const limitParts = openLimits(config, platform, rooms, { callers, signInCookies })
   const { limits } = limitParts
-  const freshness = createFreshness({ callers, sessionLookups, factors, clock, freshFor: config.freshFor })
+  const freshness = createFreshness({ ...rooms, callers, clock, freshFor: config.freshFor })
   const attemptCookies = createAttemptCookies(cookies, attempts)
   const enrolling = createEnrolling({ callers, csrf, signInCookies, freshness })
   const ceremonyCookies = createCeremonyCookies({ cookies })

@@ -36,6 +36,31 @@ const rolesOf = (admin: string | undefined, support: string | undefined) => ({
 })
 export type AdminRoles = ReturnType<typeof rolesOf>
 
+/**
+ * Rolls the change back if the actor is a user who is no administrator any more, or may not change the account `aboutUserId`. Changes
+ * by administrators wait for each other after this call: of two who disable each other, the second is no administrator any more.
+ */
+const createActorCheck = (roles: (sql: Sql) => Promise<AdminRoles>) => {
+  /** Transactions whose actor was checked. One check is enough, because its locks last until the transaction ends. */
+  const checkedTransactions = new WeakSet<Transaction>()
+  return async (sql: Transaction, actor: Actor, aboutUserId: string | undefined) => {
+    const { names } = await roles(sql)
+    const protectedGroups = actor.protectedGroups === 'all' ? names : actor.protectedGroups
+    if (actor.userId !== undefined && !checkedTransactions.has(sql)) {
+      const { userId, sessionId, groups } = actor
+      await store.lockGroups(sql, names)
+      if ((await store.selectActor(sql, userId, sessionId, groups)).length === 0) throw new ActorRefused('not_found')
+      checkedTransactions.add(sql)
+    }
+    if (
+      aboutUserId !== undefined &&
+      protectedGroups.length > 0 &&
+      (await store.selectMember(sql, aboutUserId, protectedGroups)).length > 0
+    )
+      throw new ActorRefused('administrators_account')
+  }
+}
+
 export type Administrators = ReturnType<typeof createAdministrators>
 
 /**
@@ -58,11 +83,25 @@ export const createAdministrators = (
     return storedGroup
   }
   const roles = async (sql: Sql = database) => rolesOf(await findAdminGroup(sql), supportGroup)
-  /** Transactions whose actor was checked. One check is enough, because its locks last until the transaction ends. */
-  const checkedTransactions = new WeakSet<Transaction>()
+
+  /** The names of the groups, if there are administrators at all. */
+  const administeringGroups = async (sql: Sql = database) => {
+    const { admin, names } = await roles(sql)
+    return admin === undefined ? [] : names
+  }
 
   return {
     roles,
+
+    /** Whether a user in these groups is an administrator or support. */
+    areAdministering: async (groups: readonly string[], sql: Sql = database) =>
+      groups.length > 0 && (await administeringGroups(sql)).some((name) => groups.includes(name)),
+
+    /** Whether the user is an administrator or support, disabled or not. */
+    isAdministering: async (userId: string) => {
+      const names = await administeringGroups()
+      return names.length > 0 && (await store.selectMember(database, userId, names)).length > 0
+    },
 
     /** The groups that a setting names and that do not exist. */
     missingGroups: async (sql: Sql) => {
@@ -95,25 +134,6 @@ export const createAdministrators = (
     markSession: async (sql: Transaction, sessionId: string) =>
       (await store.markSession(sql, sessionId, clock.now())).length > 0,
 
-    /**
-     * Rolls the change back if the actor is a user who is no administrator any more, or may not change the account `aboutUserId`. Changes
-     * by administrators wait for each other after this call: of two who disable each other, the second is no administrator any more.
-     */
-    checkActor: async (sql: Transaction, actor: Actor, aboutUserId: string | undefined) => {
-      const { names } = await roles(sql)
-      const protectedGroups = actor.protectedGroups === 'all' ? names : actor.protectedGroups
-      if (actor.userId !== undefined && !checkedTransactions.has(sql)) {
-        const { userId, sessionId, groups } = actor
-        await store.lockGroups(sql, names)
-        if ((await store.selectActor(sql, userId, sessionId, groups)).length === 0) throw new ActorRefused('not_found')
-        checkedTransactions.add(sql)
-      }
-      if (
-        aboutUserId !== undefined &&
-        protectedGroups.length > 0 &&
-        (await store.selectMember(sql, aboutUserId, protectedGroups)).length > 0
-      )
-        throw new ActorRefused('administrators_account')
-    },
+    checkActor: createActorCheck(roles),
   }
 }

@@ -73,12 +73,12 @@ export type SessionLookups = ReturnType<typeof createSessionLookups>
 /** Finds sessions that have not ended. For a caller, tokens that were replaced do not count. */
 export const createSessionLookups = ({ database, ...life }: SessionLife & { database: Database }) => {
   /**
-   * How the user has proven who they are in this session, and when, by the database's clock. Undefined if the session has ended, or if the
-   * caller's token is older than the last step-up or change of the password in it.
+   * How the user has proven who they are in this session, and when, by the database's clock, and in which groups they are now. Undefined if
+   * the session has ended, or if the caller's token is older than the last step-up or change of the password in it.
    */
   const proofOfCaller = async (caller: SessionCaller) => {
     const [row] = await store.selectProof(database, caller, liveNow(life))
-    return row && { ...proofOf(row), moment: row.moment }
+    return row && { ...proofOf(row), moment: row.moment, groups: row.groups }
   }
 
   return {

@@ -355,13 +355,14 @@ export const selectBinding = (
     [id, presentedHash, clockOffset, youngFor, momentsOf(live)],
   )
 
-type StoredProofRow = ProofRow & { moment: Date }
+type StoredProofRow = ProofRow & { moment: Date; groups: string[] }
 const storedProofSelectList = selectList<StoredProofRow>({
   ...proofColumns,
   moment: 'coalesce(proof_moment, authenticated_at)',
+  groups: '(select u.groups from users as u where u.id = r.user_id)',
 })
 
-/** The last proof in the session of a caller. */
+/** The last proof in the session of a caller, and the groups that the user is in now. */
 export const selectProof = (sql: Sql, caller: Caller, live: LiveAt) =>
   sql.query<StoredProofRow>(
     `select ${storedProofSelectList} from sessions as r where ${isCallersSession}`,

@@ -48,7 +48,7 @@ const domain: Read<string> = (value) => {
 export const registrationDomains: Read<string[]> = (value) => {
   const domains = list(domain)(value)
   if (value !== '' && domains.length === 0) throw mustBeDomains()
-  return domains
+  return [...new Set(domains)]
 }
 
 /**

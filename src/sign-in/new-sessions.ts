@@ -67,7 +67,7 @@ const beginSession = async (
 }
 
 /**
- * Begins a session with its event, and tells the owner if the account was not used in this browser before. All of it happens in one
+ * Begins a session with its event, ends the wait of its sign-in, and tells the owner if the account was not used in this browser before. All of it happens in one
  * transaction, so no such session begins without its mail. The first sign-in of an account needs no mail. Whoever gets undefined takes back
  * what was written.
  */
@@ -75,10 +75,10 @@ const beginAndTell = async (
   parts: Parts,
   sql: Transaction,
   user: User,
-  { by, facts, passwordHash = null, registered }: SignInToFinish,
+  { by, facts, passwordHash = null, token, registered }: SignInToFinish,
   { client, knownDevices: values }: Browser,
 ): Promise<NewSession | undefined> => {
-  const { sessions, userChanges, accountChanges, knownDevices, events } = parts
+  const { sessions, userChanges, accountChanges, knownDevices, events, pendingSignIns } = parts
   const account = { id: user.id, undoCount: user.undoCount ?? 0 }
   const newValues = values && knownDevices.remember(account, values)
   const browser = knownDevices.browserKey(account, newValues ?? [])
@@ -90,6 +90,7 @@ const beginAndTell = async (
     userChanges.noteSignIn(sql, user.id, client.language),
     registered && events.recordInside(sql, { kind: 'registered', ...registered, ...about }, client),
     events.recordInside(sql, { ...eventOf(by), ...about }, client),
+    token !== undefined && pendingSignIns.remove(sql, token),
   ])
   if (!issued) return undefined
   const isKnown = knownDevices.find(account, values ?? []) !== undefined
@@ -113,7 +114,6 @@ const beginOrWait = async (
   const next = await questions.nextFor(sql, user, answered)
   if (next === undefined) {
     const issued = await beginAndTell(parts, sql, user, signIn, browser)
-    if (issued && token !== undefined) await pendingSignIns.remove(sql, token)
     return issued && { issued }
   }
   if (!(await questions.hasAllProofs(sql, user, facts))) return undefined

@@ -20,6 +20,7 @@ export const createResetLinks = ({
   oneTimeTokens,
   mails,
   events,
+  administratorTrail,
 }: UsersRoom & MessagesRoom & { database: Database }) => {
   /** The last link stays valid until a newer mail is queued. Returns the refusal if no mail is queued: then nothing changes. */
   const queue = async (sql: Transaction, user: User, client: Client, { withheld, applicationId }: Sending) => {
@@ -38,7 +39,8 @@ export const createResetLinks = ({
   const sendInside = async (sql: Transaction, user: User, client: Client) => {
     if (isRefused(await queue(sql, user, client, { withheld: false })))
       return refuse('too_many_mails', { retryAfter: await mails.secondsUntilNext(sql, { to: user.email, template }) })
-    await events.recordInside(sql, { kind: 'reset_requested', userId: user.id }, client)
+    const event = { kind: 'reset_requested', userId: user.id } as const
+    await administratorTrail.record(sql, { event, user, change: 'reset_requested' }, client)
     return { user }
   }
 

@@ -61,8 +61,10 @@ const finishByCode = async (
   const user = browser.knownDevices?.length ? await users.findById(userId) : undefined
   const device = user && knownDevices.find(user, browser.knownDevices ?? [])
   return factors.prove({ userId, code, client, device }, async (sql, owner, accept, method) => {
-    if (!(await pendingSignIns.lock(sql, token))) return refuse('challenge_over')
-    if (!(await accept())) return refuse('wrong_second_factor')
+    // Sent together, in this order. A refusal takes back both.
+    const [isWaiting, isAccepted] = await Promise.all([pendingSignIns.lock(sql, token), accept()])
+    if (!isWaiting) return refuse('challenge_over')
+    if (!isAccepted) return refuse('wrong_second_factor')
     const signIn = { by, facts: withSecondProof(pending.facts, method), token }
     const outcome = await newSessions.beginWithLink(sql, owner, signIn, link, browser)
     if (!outcome) return refuse('challenge_over')

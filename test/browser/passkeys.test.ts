@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { minutes } from '../../src/lib/durations.js'
+import { joinGroup } from '../support/administrators.js'
 import { addAuthenticator } from '../support/authenticator.js'
 import { focusedName, keepPicture, openChromium, press, signIn, visit } from '../support/chromium.js'
 import type { Browser as Tab } from '../support/client.js'
@@ -12,7 +13,7 @@ let browser: Browser
 let ruth: Tab
 
 beforeAll(async () => {
-  ;[latchkey, browser] = await Promise.all([startLatchkey(), openChromium()])
+  ;[latchkey, browser] = await Promise.all([startLatchkey({ settings: { ADMIN_GROUP: 'admins' } }), openChromium()])
   ruth = await latchkey.signedUp('ruth')
   await latchkey.signedUp('sam')
 })
@@ -140,6 +141,39 @@ it('adds a passkey, signs in and steps up with it, renames and removes it', asyn
   await page.goto('/step-up?factors=2&returnTo=%2Fdashboard')
   await page.waitForURL('**/login?notice=sign_in&returnTo=%2Fdashboard')
   expect(faults).toEqual([])
+  await context.close()
+})
+
+it('asks an administrator with an older second factor for it once, and goes on to add the passkey', async () => {
+  const grace = await latchkey.signedUp('grace')
+  const app = await addAuthenticator(grace, latchkey)
+  await joinGroup(latchkey, grace, 'grace', 'admins')
+  latchkey.clock.advance(1 * minutes)
+  await grace.post('/api/auth/refresh')
+  expect((await grace.act('/api/auth/step-up', { code: app.code() })).status).toBe(200)
+  latchkey.clock.advance(6 * minutes)
+  await grace.post('/api/auth/refresh')
+  const { page, context, faults } = await visit(browser, latchkey)
+  const device = await addDevice(page)
+  await context.addCookies(
+    [...grace.jar].map(([name, value]) => ({
+      name,
+      value,
+      url: latchkey.url,
+      httpOnly: true,
+      sameSite: 'Strict' as const,
+    })),
+  )
+  await page.goto('/dashboard')
+  await press(page, 'Add a passkey')
+  const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' })
+  await dialog.waitFor()
+  await dialog.getByRole('textbox').fill(app.code())
+  await page.keyboard.press('Enter')
+  await page.getByText('The passkey was added: Chrome on Linux.').waitFor()
+  expect(await dialog.count()).toBe(0)
+  expect(await device.credentials()).toHaveLength(1)
+  expect(faults.filter((fault) => !fault.includes('403'))).toEqual([])
   await context.close()
 })
 

@@ -206,8 +206,10 @@ it('a change has its event with before and after, without secrets, and is mailed
     const mail = await latchkey.mailTo(`${username}@example.com`, /changed Wiki/)
     const text = mail.text.replaceAll('\u200b', '')
     expect(text).toContain('ada')
-    expect(text).toContain('Before: redirect: https://wiki.example/callback')
-    expect(text).toContain('Now: redirect: https://thief.example/callback')
+    expect(text).toContain('Added: redirect: https://thief.example/callback')
+    expect(text).toContain('Removed: redirect: https://wiki.example/callback')
+    expect(text).toContain('Before: home: https://wiki.example')
+    expect(text).toContain('Now: home: https://thief.example')
     expect(text).toContain(`${latchkey.url}/api/auth/admin#events/${event.id}`)
   }
   const one = await ben.tab.get(`${adminPath}/events/${event.id}`)
@@ -415,4 +417,34 @@ it('ADMIN_APPLICATIONS=off leaves only who may use an application', async () => 
   } finally {
     await other.stop()
   }
+})
+
+it.each([
+  ['among 27 short ones', (at: number) => `https://wiki.example/callback${at}`, 26],
+  ['behind a long one', (at: number) => `https://wiki.example/${'a'.repeat(1_479)}${at}`, 1],
+  ['behind 26 long ones', (at: number) => `https://wiki.example/${'a'.repeat(1_479)}${at}`, 26],
+  ['behind the name of another host', () => 'https://wiki.example.evil.example/callback', 1],
+])('the mail about a change names the host of every address that was added: %s', async (_, others, number) => {
+  await ada.prove()
+  const evil = `https://evil.example/${'b'.repeat(1_479)}`
+  const added = [...Array.from({ length: number }, (_each, at) => others(at)), evil]
+  const kept = ['https://notes.example/callback']
+  expect((await send(ada, 'POST', '/applications', { name: 'Notes', redirect: kept, allow: 'everyone' })).status).toBe(
+    201,
+  )
+  const before = [...latchkey.mails()]
+  expect((await change(ada, 'Notes', { redirect: [...kept, ...added] })).status).toBe(200)
+  const text = (await latchkey.mailTo('ben@example.com', /Unchanged: redirect \(1\)/, before)).text.replaceAll(
+    '\u200b',
+    '',
+  )
+  const shown = text.split('Added: ')[1] ?? ''
+  for (const address of added) {
+    expect(shown).toContain(new URL(address).origin)
+    // Either the address is whole, or the mail says that it is not.
+    expect(shown.includes(address) || shown.includes('only the hosts are named')).toBe(true)
+  }
+  expect(shown).toContain('Unchanged: redirect (1)')
+  const { id, version } = await named('Notes')
+  expect((await send(ada, 'DELETE', `/applications/${id}`, { name: 'Notes' }, version)).status).toBe(204)
 })

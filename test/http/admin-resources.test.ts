@@ -202,8 +202,8 @@ describe('a change', () => {
       const mail = await latchkey.mailTo(`${username}@example.com`, /changed Wiki tools/)
       const text = mail.text.replaceAll('\u200b', '')
       expect(text).toContain('Wiki tools (resource)')
-      expect(text).toContain('Before: scopes: write=Change pages, a, read=Read pages')
-      expect(text).toContain('Now: scopes: write=Change pages, admin=Everything')
+      expect(text).toContain('Added: scopes: admin=Everything')
+      expect(text).toContain('Removed: scopes: a, read=Read pages')
       expect(text).toContain(`${latchkey.url}/api/auth/admin#events/${event.id}`)
     }
   })

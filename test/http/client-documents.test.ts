@@ -295,6 +295,7 @@ describe('the copy of a document', () => {
 
   it('is fetched once by many who ask at the same time, and by no network too often', async () => {
     const id = documents.serve('/crowd.json')
+    await signInAgain()
     await Promise.all(Array.from({ length: 20 }, () => ask(id)))
     expect(requestsFor('/crowd.json')).toBe(1)
     const flood = (at: number) => ask(documents.idOf(`/flood-${at}.json`), {}, tab, '203.0.113.9')
@@ -302,10 +303,26 @@ describe('the copy of a document', () => {
     expect((await flood(30)).status).toBe(429)
     expect(requestsFor('/flood-30.json')).toBe(0)
     // What is known goes on, also when the copy is not fresh any more.
-    expect(await outcomeOf(id, {}, tab, '203.0.113.9')).toBe('sign_in')
+    expect(await outcomeOf(id, {}, tab, '203.0.113.9')).toBe('consent')
     await latchkey.advance(6 * minutes)
-    expect(await outcomeOf(id, {}, tab, '203.0.113.9')).toBe('sign_in')
+    expect(await outcomeOf(id, {}, tab, '203.0.113.9')).toBe('consent')
     expect(requestsFor('/crowd.json')).toBe(1)
+  })
+
+  it('is still fetched for who is signed in while strangers of many networks ask for others', async () => {
+    const flood = (at: number, address: string) =>
+      ask(documents.idOf(`/strange-${at}-${address}.json`), {}, latchkey.browser(), address)
+    await latchkey.advance(2 * minutes)
+    const statuses = []
+    for (let at = 0; at < 32; at += 1) statuses.push((await flood(at, `198.51.100.${at}`)).status)
+    expect(statuses).toEqual([...Array.from({ length: 30 }, () => 400), 429, 429])
+    await signInAgain()
+    expect(await outcomeOf(documents.serve('/wanted.json'))).toBe('consent')
+    // One site is one network, however many it has of its own.
+    await latchkey.advance(2 * minutes)
+    for (let at = 0; at < 30; at += 1) expect((await flood(at, `2001:db8:5:${at.toString(16)}00::1`)).status).toBe(400)
+    await latchkey.advance(2 * minutes)
+    expect((await flood(30, '2001:db8:5:ff00::1')).status).toBe(429)
   })
 
   it('that nobody uses is deleted after a day, and one with a session stays', async () => {

@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { adminPath } from '#contract/admin/admin-bodies.js'
 import { signedUpInGroup } from '../support/administrators.js'
@@ -156,3 +158,28 @@ it('a service starts with a file that cannot be applied, reads it again on SIGHU
     await database.drop()
   }
 })
+
+it('a file that cannot be read without end stops neither the start nor the end of the service', async () => {
+  const database = await freshPostgres()
+  const fifo = join(folder, 'fifo')
+  execFileSync('mkfifo', [fifo])
+  const settings = { DATABASE_URL: database.url, JWT_SECRET: jwtSecret, DRAIN_DELAY: '0ms' }
+  const run = runLatchkey(folder, { ...settings, CONFIGURATION_FILE: fifo })
+  // Nothing gives up reading this one, so the process has to end while it is read.
+  const hanging = runLatchkey(folder, { ...settings, SERVICE_KEYS_FILE: fifo, DATA_DIR: join(folder, 'other') })
+  try {
+    await hanging.says(/starting/)
+    await run.ready()
+    expect(run.output.stdout).toContain('it is a pipe or a device and no regular file')
+    run.signal('SIGTERM')
+    expect(await run.exited).toBe(0)
+    hanging.signal('SIGTERM')
+    await hanging.says(/shutdown took too long/)
+    const ended = hanging.exited.then(() => true)
+    expect(await Promise.race([ended, wait(5_000).then(() => false)])).toBe(true)
+  } finally {
+    await run.stop()
+    await hanging.stop()
+    await database.drop()
+  }
+}, 60_000)

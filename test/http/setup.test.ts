@@ -52,6 +52,32 @@ describe('the setup', () => {
     expect(events.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['registered', 'group_joined', 'totp_added']))
   })
 
+  it('mails its administrator what happens to the account, without a link that opens it while the address is not proven', async () => {
+    const latchkey = await started()
+    const tab = latchkey.browser()
+    await tab.post(path, { token: await newToken(latchkey), ...ada })
+    const app = await addAuthenticator(tab, latchkey)
+    await tab.act('/api/auth/step-up', { code: app.code() })
+    await tab.get(adminSelf)
+    await tab.act('/api/auth/recovery-codes')
+    await tab.act('/api/auth/email', { email: 'thief@example.net' })
+    await latchkey.browser().post('/login', { username: 'ada', password: goodPassword })
+    for (const subject of [
+      /^Two-step sign-in .* (on|added)/m,
+      /^Your account was used as an administrator/m,
+      /recovery codes/,
+      /is about to change/,
+    ]) {
+      const { text } = await latchkey.mailTo(ada.email, subject)
+      expect(text, String(subject)).toContain('This address was never confirmed')
+      expect(text, String(subject)).not.toMatch(/#token=|forgot-password|#undo/)
+    }
+    expect(latchkey.mails().filter(({ to, text }) => to === ada.email && /\/undo|token=/.test(text))).toEqual([])
+    await latchkey.sql.query("update users set email_proven = true, email_claimed = false where username = 'ada'")
+    await tab.act('/api/auth/recovery-codes')
+    await latchkey.mailTo(ada.email, /recovery codes[\s\S]*forgot-password/)
+  })
+
   it('takes a token for an hour only, and counts wrong ones only: ten an hour from a network, and a right one works', async () => {
     const latchkey = await started()
     const early = await newToken(latchkey)

@@ -150,17 +150,17 @@ applications:
 `
   const { changes } = await planned(less)
   expect(changes.map(({ action, name }: Record<string, string>) => `${action} ${name}`)).toEqual([
-    'change Wiki',
     'release registration',
     'release Grafana',
+    'change Wiki',
   ])
   expect((await apply(less)).code).toBe(0)
   expect(await shown('Grafana')).toMatchObject({ factors: 2 })
   expect(await shown('Grafana')).not.toHaveProperty('setByFile')
   expect(await eventsSince(start)).toEqual([
-    expect.stringMatching(/^application_changed: Wiki: open_paths \(latchkey\.yaml, sha256 [\da-f]{16}\)$/),
     expect.stringMatching(/^configuration_released: setting registration \(latchkey/),
     expect.stringMatching(/^configuration_released: application Grafana \(latchkey/),
+    expect.stringMatching(/^application_changed: Wiki: open_paths \(latchkey\.yaml, sha256 [\da-f]{16}\)$/),
   ])
   expect(await command(['application', 'change', 'Grafana', '--factors', '1'])).toMatchObject({ code: 0 })
   expect(JSON.parse((await command(['export', '--json'])).out).settings).toEqual({ registration: 'invited' })
@@ -272,7 +272,7 @@ it('secrets come from files and variables, two while one is replaced, and are ne
   for (const [given, sentence] of [
     ['{ env: MISSING }', 'the variable MISSING is not set'],
     ['{ env: SHORT }', 'must have 32 to 128 letters'],
-    ['{ file: nothing-there }', 'the file cannot be read (there is no such file)'],
+    ['{ file: nothing-there }', 'Wiki: the file nothing-there cannot be read (there is no such file)'],
     ['[{ env: NEXT }, { env: NEXT }]', 'its two secrets are the same'],
     ['in-the-file', 'secret must be a file or a variable'],
   ] as const) {
@@ -295,7 +295,10 @@ it('on a terminal it asks once; what was confirmed is what is written, or nothin
   const { configurationFiles } = latchkey.app.rooms
   const { readConfiguration } = await import('../../src/configuration/read-configuration.js')
   const { liveSettings } = latchkey.app.rooms
-  const changed = await readConfiguration(await write('groups: {late: {}}'), { environment: {}, liveSettings })
+  const changed = await readConfiguration(
+    { path: await write('groups: {late: {}}') },
+    { environment: {}, liveSettings },
+  )
   const operator = { ip: 'command line', userAgent: 'test' }
   const options = { prune: false, makesSecrets: true, confirmed: [] }
   await expect(configurationFiles.apply(changed, operator, options)).rejects.toThrow('something else would change')
@@ -362,7 +365,7 @@ it.each([
   ['applications: {Wiki: {redirect: [https://w.example/cb], allow: [nobodies]}}', 'There is no group nobodies'],
   [
     'applications: {A: {proxy: https://w.example, allow: everyone}, a: {proxy: https://v.example, allow: everyone}}',
-    'Another application has this name',
+    'line 1: applications.a has the same name as applications.A',
   ],
   [
     'applications: {A: {proxy: https://w.example, allow: everyone}, B: {proxy: https://w.example, allow: everyone}}',

@@ -101,6 +101,7 @@ describe('on a healthy set-up', () => {
       ...['settings', 'proxy', 'secrets', 'data directory', 'threads', 'passwords'],
       ...['database', 'database encryption', 'database role', 'database owner', 'database schema', 'events'],
       ...['sealed values', 'signing keys', 'keys of ID tokens', 'withdrawn keys', 'passkeys', 'applications'],
+      'application secrets',
       ...['database space', 'durability', 'database clock', 'webhooks', 'logout notices', 'waiting mails'],
       ...['limits', 'registration', 'administrators', 'profile fields'],
       ...['redis', 'redis encryption', 'redis policy', 'redis clock'],

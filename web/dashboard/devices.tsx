@@ -11,7 +11,7 @@ import { isFocusLost, moveFocusTo } from '../hooks/focus.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { useStableCallback } from '../hooks/stable.js'
 import { fullDate, isNow, timeAgo } from '../words/dates.js'
-import { commandLineIp, isWarning, useEventTitle } from '../words/event-titles.js'
+import { isWarning, operatorIps, useEventTitle } from '../words/event-titles.js'
 import { fill } from '../words/format.js'
 import { AskFirst, useDashboardActions } from './panels.js'
 import { AccountPanel } from './sections.js'
@@ -221,7 +221,7 @@ export const EventList = ({ events }: { events: AccountEvent[] }) => {
   const { locale } = useSettings()
   const titleOf = useEventTitle()
   const whereOf = (event: AccountEvent) =>
-    event.ip === '' || event.ip === commandLineIp ? words.byOperator : `${deviceName(event, words)} · ${event.ip}`
+    operatorIps.includes(event.ip) ? words.byOperator : `${deviceName(event, words)} · ${event.ip}`
   const list = useRef<HTMLOListElement>(null)
   const { shown, ...showAllProps } = useFirstFew(events, list)
   return (

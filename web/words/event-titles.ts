@@ -6,6 +6,9 @@ import { fill } from './format.js'
 /** The `ip` of an event that an operator caused with a command. */
 export const commandLineIp = 'command line'
 
+/** The `ip` of every event that an operator caused; an empty one is of the service itself. */
+export const operatorIps = ['', commandLineIp, 'configuration file']
+
 const warnings: readonly string[] = [
   'sign_in_failed',
   'second_factor_failed',

@@ -1,3 +1,4 @@
+import { Check } from 'typebox/schema'
 import { type ApplicationChanges, applicationRefusalSentence } from '../../applications/application-changes.js'
 import { type ApplicationPatch, changeFrom, newApplicationFrom } from '../../applications/application-shape.js'
 import type { Access } from '../../applications/applications.js'
@@ -6,14 +7,12 @@ import { programNames } from '../../applications/program-settings.js'
 import { proxyNames } from '../../applications/proxy-lines.js'
 import {
   type ApplicationShape,
-  applicationIdPattern,
   applicationProperties,
   type ConfigurationOption,
   type OptionName,
   type PropertyName,
 } from '../../contract/configuration.js'
 import { isRefused } from '../../contract/outcome.js'
-import { days, readDuration, seconds } from '../../lib/durations.js'
 import { countText } from '../../lib/text.js'
 import { CommandFailure, type CommandRooms, groupNameFrom, UsageFault } from '../command.js'
 import { inColumn, printableText, quoteCommand } from '../terminal/printing.js'
@@ -80,13 +79,6 @@ export const oneOf = <const Choice extends string>(
   return choice
 }
 
-const maxAgeFrom = (text: string | null | undefined) => {
-  const age = text && readDuration(text)
-  if (text && (!age || age % seconds !== 0 || age > 365 * days))
-    throw new UsageFault('--max-age takes a time in whole seconds such as 10m or 8h, or none.')
-  return text
-}
-
 /** The single value `none` empties the list. */
 const listFrom = (texts: string[] | undefined) => (texts?.join() === 'none' ? [] : texts)
 
@@ -139,7 +131,7 @@ const readers: { readonly [Name in Exclude<PropertyName, 'secret' | 'icon' | 'fo
     const count = oneOf('factors', ['1', '2'], textOf(values, 'factors'))
     return count && (count === '2' ? 2 : 1)
   },
-  maxAge: (values) => maxAgeFrom(removableOf(values, 'max-age')),
+  maxAge: (values) => removableOf(values, 'max-age'),
   proxy: (values) => removableOf(values, 'proxy'),
   open: (values) => listFrom(textsOf(values, 'open')),
   openPreflight: (values) => switchFrom(values, 'open-preflight', 'no-open-preflight'),
@@ -149,12 +141,21 @@ const readers: { readonly [Name in Exclude<PropertyName, 'secret' | 'icon' | 'fo
   noTokens: (values) => switchFrom(values, 'no-tokens', 'tokens'),
 }
 
+/** The schema is the same for files, requests and options. */
+const checked = (name: string, value: unknown) => {
+  const { schema, must, options }: (typeof applicationProperties)[PropertyName] =
+    applicationProperties[name as PropertyName]
+  const [option] = options
+  if (value === null || Check(schema, value)) return value
+  throw new UsageFault(`--${option?.name ?? name} takes ${must}.`)
+}
+
 /** The properties that the options name. */
 const shapeFrom = (values: Values) =>
   Object.fromEntries(
     Object.entries(readers).flatMap(([name, read]) => {
       const value = read(values)
-      return value === undefined ? [] : [[name, value]]
+      return value === undefined ? [] : [[name, checked(name, value)]]
     }),
   ) as Partial<ApplicationShape>
 
@@ -186,8 +187,6 @@ export const readNewApplication = (name: string, values: Values) => {
     )
   if (allow === undefined)
     throw new UsageFault('Say who may use it: --everyone, or --group GROUP for its members only.')
-  if (id !== undefined && !new RegExp(applicationIdPattern).test(id))
-    throw new UsageFault(`--id takes ${applicationProperties.id.must}.`)
   const application = newApplicationFrom(name, { ...given, allow, for: program })
   return { application, id, program, proxy, icon: textOf(values, 'icon') }
 }

@@ -53,6 +53,7 @@ const fieldRows: Record<keyof Application, (application: Application, issuer: st
     proxyOrigin === undefined ? [] : [['personal tokens', tokens ? 'taken' : 'not taken']],
   createdAt: ({ createdAt }) => [['created', createdAt.toISOString()]],
   setByFile: ({ setByFile }) => (setByFile === undefined ? [] : [['set by', setByFile]]),
+  secretsByFile: ({ setByFile, secretsByFile }) => (secretsByFile ? [['secrets set by', setByFile ?? '']] : []),
 }
 
 const fieldsOf = (application: Application, issuer: string) =>

@@ -3,6 +3,7 @@ import { countText } from '../../lib/text.js'
 import { type CommandContext, CommandFailure, command, print } from '../command.js'
 import { ask } from '../terminal/ask.js'
 import { printableText } from '../terminal/printing.js'
+import { givenFile } from './given-file.js'
 
 /** The exit code of a plan that has changes. */
 const wouldChange = 3
@@ -24,17 +25,19 @@ const propertyLines = (name: string, before: unknown, after: unknown) => {
   ]
 }
 
-const remarkOf = ({ action, takenFrom, before, after }: ConfigurationChange, file: string) => {
+const remarkOf = ({ action, takenFrom }: ConfigurationChange, file: string) => {
   if (action === 'release')
     return ', which the file does not name any more: pages and commands may change it from now on'
-  if (takenFrom !== undefined) return `, which was set by ${takenFrom}`
-  const isSameShape = action === 'change' && JSON.stringify(before) === JSON.stringify(after)
-  return isSameShape ? `: set by ${file} from now on` : ''
+  if (takenFrom === undefined) return ''
+  return takenFrom === null ? `: set by ${file} from now on` : `, which was set by ${takenFrom}`
 }
+
+const secretsRemark = (ownsSecrets: boolean, file: string) =>
+  ownsSecrets ? `set by ${file} from now on` : 'pages and commands may change them from now on'
 
 /** A change as a diff, for people. */
 const linesOf = (change: ConfigurationChange, file: string) => {
-  const { action, kind, name, secrets, icon } = change
+  const { action, kind, name, secrets, ownsSecrets, icon } = change
   const before: Readonly<Record<string, unknown>> = action === 'release' ? {} : { ...change.before }
   const after: Readonly<Record<string, unknown>> = { ...change.after }
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
@@ -42,6 +45,7 @@ const linesOf = (change: ConfigurationChange, file: string) => {
     `${marks[action]} ${kind} ${name}${remarkOf(change, file)}`,
     ...(action === 'remove' ? [] : names.flatMap((each) => propertyLines(each, before[each], after[each]))),
     ...(secrets ? [`    secrets: ${secrets.added} added, ${secrets.removed} removed`] : []),
+    ...(ownsSecrets === undefined ? [] : [`    secrets: ${secretsRemark(ownsSecrets, file)}`]),
     ...(icon ? [`    icon: ${icon}`] : []),
   ].map(printableText)
 }
@@ -49,60 +53,84 @@ const linesOf = (change: ConfigurationChange, file: string) => {
 const planText = (changes: readonly ConfigurationChange[], file: string) =>
   changes.length === 0 ? 'Everything is like this already.' : changes.flatMap((each) => linesOf(each, file)).join('\n')
 
-/** Asks on a terminal. Elsewhere --yes says that it is meant. */
-const confirm = async (context: CommandContext, plan: string) => {
-  if (!context.stdin.isTTY)
-    throw new CommandFailure(`${plan}\n\nNothing was changed. Add --yes to apply this, or --plan to see it only.`)
+/** Whether most of what the file owned would go, as when another file has its name, or half of it is missing. */
+const pruneWarning = (changes: readonly ConfigurationChange[], { owned, name }: { owned: number; name: string }) => {
+  const removed = changes.filter(({ action }) => action === 'remove').length
+  if (removed * 2 <= owned) return []
+  const share = removed === owned ? 'everything' : `${removed} of the ${owned} things`
+  return [`Careful: this removes ${share} that ${name} has set. Is this the whole file, and the right one?`]
+}
+
+/** Asks on a terminal. Elsewhere --yes says that it is meant. Returns why nothing shall be changed. */
+const whyNot = async (context: CommandContext, plan: string) => {
+  if (!context.stdin.isTTY) return 'Nothing was changed. Add --yes to apply this, or --plan to see it only.'
   await print(context.stderr, plan)
   const answer = await ask(context, 'Apply this? Type yes: ')
-  if (answer?.trim() !== 'yes') throw new CommandFailure('Nothing was changed.')
+  return answer?.trim() === 'yes' ? undefined : 'Nothing was changed.'
 }
 
 const options = {
   plan: { type: 'boolean' },
   prune: { type: 'boolean' },
   yes: { type: 'boolean' },
+  as: { type: 'string' },
 } as const
 
 const optionHelp: readonly ConfigurationOption[] = [
   { name: 'plan', help: 'shows what would change, and ends with 3 if anything would' },
   { name: 'prune', help: 'removes what the file owned and does not name any more, instead of handing it back' },
   { name: 'yes', help: 'does not ask; without a terminal it must be there' },
+  { name: 'as', value: 'NAME', help: 'the name that owns what the file names, for a pipe or another name of the file' },
 ]
+
+const secretsText = (secrets: Readonly<Record<string, string>>) => {
+  const lines = Object.entries(secrets).map(([name, secret]) => `${printableText(name)}: ${secret}`)
+  return lines.length > 0 ? [`Secrets, shown only now:\n${lines.join('\n')}`] : []
+}
 
 export const apply = command({
   summary: 'Apply a configuration file: groups, applications and settings',
-  help: `latchkey apply FILE [--plan] [--prune] [--yes] [--json]
+  help: `latchkey apply FILE [--plan] [--prune] [--yes] [--as NAME] [--json]
 
 FILE is YAML or JSON: docs/configuration-files.md describes it, docs/configuration.schema.json helps editors. All of it is
 written, or nothing. What the file names belongs to it from then on: pages and commands show that, and refuse to change it. What
-it does not name any more is handed back to them. A secret that is made for a new application is printed once.
+it does not name any more is handed back to them. A secret that is made for a new application is printed once. FILE may be a
+pipe, or - for standard input.
 
-${optionHelp.map(({ name, help }) => `  ${`--${name}`.padEnd(10)}${help}`).join('\n')}`,
-  json: '{"changes": [{"kind", "name", "action": "add", "change", "remove" or "release", "before"?, "after"?}], "secrets"?: {NAME: …}}',
+${optionHelp.map(({ name, value, help }) => `  ${`--${name}${value === undefined ? '' : ` ${value}`}`.padEnd(11)}${help}`).join('\n')}`,
+  json: '{"changes": [{"kind", "name", "action": "add", "change", "remove" or "release", "before"?, "after"?, "takenFrom"?, "secrets"?, "ownsSecrets"?, "icon"?}], "secrets": {NAME: …}, "applied": true or false}',
   printsOnce: true,
   args: ['FILE'],
   options,
-  run: async ({ configurationFiles, liveSettings }, { args: [path], values, context, operator }) => {
+  read: async ({ args: [path], values, context }) => ({ given: await givenFile(path, values.as, context) }),
+  run: async ({ configurationFiles, liveSettings }, { given, values, context, operator }) => {
     // Not loaded for every command.
     const { readConfiguration } = await import('../../configuration/read-configuration.js')
     const { environment } = context
-    const configuration = await readConfiguration(path, { environment, liveSettings })
-    const { file } = configuration
+    const configuration = await readConfiguration(given, { environment, liveSettings })
+    const { name } = configuration.file
     const wish = { prune: values.prune ?? false, makesSecrets: true }
-    const { changes } = await configurationFiles.plan(configuration, operator, wish)
-    const plan = planText(changes, file.name)
-    if (values.plan) return { json: { changes }, text: plan, code: changes.length > 0 ? wouldChange : 0 }
-    if (changes.length === 0) return { json: { changes, secrets: {} }, text: plan }
-    if (!values.yes) await confirm(context, plan)
+    const { changes, owned } = await configurationFiles.plan(configuration, operator, wish)
+    const warnings = pruneWarning(changes, { owned, name: printableText(name) })
+    const plan = [planText(changes, name), ...warnings].join('\n\n')
+    const json = { changes, secrets: {}, applied: false }
+    if (values.plan) return { json, text: plan, code: changes.length > 0 ? wouldChange : 0 }
+    if (changes.length === 0) return { json, text: plan }
+    const refusal = values.yes ? undefined : await whyNot(context, plan)
+    if (refusal !== undefined) {
+      if (values.json) return { json, text: undefined, notes: [refusal], code: 1 }
+      throw new CommandFailure(context.stdin.isTTY ? refusal : `${plan}\n\n${refusal}`)
+    }
     const confirmed = values.yes ? undefined : changes
-    const applied = await configurationFiles.apply(configuration, operator, { ...wish, confirmed })
-    const secretLines = Object.entries(applied.secrets).map(([name, secret]) => `${printableText(name)}: ${secret}`)
+    const { changes: written, secrets } = await configurationFiles.apply(configuration, operator, {
+      ...wish,
+      confirmed,
+    })
     const text = [
-      `Applied ${printableText(file.name)}: ${countText(applied.changes.length, 'change')}.`,
-      ...(values.yes ? [planText(applied.changes, file.name)] : []),
-      ...(secretLines.length > 0 ? [`Secrets, shown only now:\n${secretLines.join('\n')}`] : []),
+      `Applied ${printableText(name)}: ${countText(written.length, 'change')}.`,
+      ...(values.yes ? [planText(written, name), ...warnings] : []),
+      ...secretsText(secrets),
     ].join('\n\n')
-    return { json: applied, text }
+    return { json: { changes: written, secrets, applied: true }, text }
   },
 })

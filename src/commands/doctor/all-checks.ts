@@ -22,6 +22,7 @@ import {
   ok,
   warning,
 } from './check.js'
+import { checkApplicationSecrets, checkConfigurationFile } from './configuration.js'
 import {
   askDatabaseOnce,
   checkClock,
@@ -68,8 +69,8 @@ const unopenedChecks = (config: Config, whyNot: string | undefined): Check[] => 
 }
 
 /** All checks that need the database. */
-export const databaseChecks = (config: Config, whyNotOpened?: string): CheckGroup => {
-  const { databaseUrl: url, databaseOwnerUrl: ownerUrl } = config
+export const databaseChecks = (config: Config, env: Environment = {}, whyNotOpened?: string): CheckGroup => {
+  const { databaseUrl: url, databaseOwnerUrl: ownerUrl, configurationFile: file } = config
   if (url === undefined) return { checks: unopenedChecks(config, whyNotOpened) }
   const database = openForChecks(url)
   const owner = ownerUrl === undefined ? undefined : openForChecks(ownerUrl)
@@ -91,6 +92,10 @@ export const databaseChecks = (config: Config, whyNotOpened?: string): CheckGrou
       { name: 'withdrawn keys', run: onceMigrated(() => checkWithdrawnKeys(database)) },
       { name: 'passkeys', run: onceMigrated(() => checkPasskeys(database, config)) },
       { name: 'applications', run: onceMigrated(() => checkApplications(database, config)) },
+      { name: 'application secrets', run: onceMigrated(() => checkApplicationSecrets(database)) },
+      ...(file === undefined
+        ? []
+        : [{ name: 'configuration file', run: onceMigrated(() => checkConfigurationFile(file, config, env)) }]),
       { name: 'database space', run: onceReached(() => checkDatabaseSpace(database, url, ownFolder)) },
       { name: 'durability', run: onceReached(() => checkDurability(database, config.production)) },
       { name: 'database clock', run: onceReached(() => checkClock(database)) },
@@ -120,7 +125,7 @@ export const checkGroups = async (given: Config, env: Environment): Promise<Chec
   const { config, close, whyNotOpened } = await withOwnDatabase(given)
   return [
     machineChecks(given, secretFiles),
-    databaseChecks(config, whyNotOpened),
+    databaseChecks(config, env, whyNotOpened),
     redisChecks(config),
     outsideChecks(config),
     ...(close ? [{ checks: [], close }] : []),

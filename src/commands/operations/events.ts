@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { eventKinds } from '../../contract/events.js'
-import { commandLineIp } from '../../http/request-origin.js'
+import { commandLineIp, configurationFileIp } from '../../http/request-origin.js'
 import { parseDate } from '../../lib/clock.js'
 import { days, seconds } from '../../lib/durations.js'
 import { type EventQuery, readEventOrigin, type StoredEvent } from '../../messages/events.js'
@@ -36,7 +36,7 @@ export const eventAsObject = (event: StoredEvent) => ({
  */
 const originOf = ({ ip, userAgent, actor, actorKey }: StoredEvent) => {
   const key = actorKey === null ? null : `service key ${actorKey}`
-  const who = ip === commandLineIp ? userAgent : (actor ?? key)
+  const who = ip === commandLineIp || ip === configurationFileIp ? userAgent : (actor ?? key)
   return who === null ? ip : `${ip} (${who})`
 }
 

@@ -1,5 +1,6 @@
 import cluster from 'node:cluster'
 import { resolve } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { reasonOf } from '../../lib/caught.js'
 import { createLog, type Log } from '../../platform/log.js'
 import { programVersion } from '../../platform/version.js'
@@ -29,6 +30,23 @@ const listenForShutdown = ({ shutDown, reload }: OnSignals) => {
   return undefined
 }
 
+/**
+ * Ends the process. Node would wait for a file that is still being read, such as one on a network disk that hangs, and the thread that
+ * reads it cannot be stopped.
+ */
+const end = (code: number) => {
+  if (!isReadingFiles()) process.exit(code)
+  process.emit('exit', code)
+  process.kill(process.pid, 'SIGKILL')
+}
+
+const isReadingFiles = () => process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'))
+
+/** What is read now is usually read within a moment. What hangs is ended with the time of the shutdown. */
+const untilFilesAreRead = async () => {
+  while (isReadingFiles()) await wait(50)
+}
+
 /** Shuts down at the first signal, within a known time, and stops at once at the second. */
 const shutDownOnSignals = (log: Log, config: Config) => {
   const { serviceKeysFile, configurationFile } = config
@@ -41,20 +59,24 @@ const shutDownOnSignals = (log: Log, config: Config) => {
     await app?.close()
   }
   const shutDown = (signal: string) => {
-    if (shutdownController.signal.aborted) process.exit(1)
+    if (shutdownController.signal.aborted) end(1)
     shutdownController.abort()
     const within = shutdownBudget(config)
     log.info({ signal, within: secondsText(within) }, 'shutting down')
     // Every answered request has been committed, so a database that does not close in time is no failure.
     setTimeout(() => {
       log.warn('shutdown took too long: exiting before everything was closed')
-      process.exit(0)
+      end(0)
     }, within)
-    closeAll().then(
-      () => process.exit(0),
+    const close = async () => {
+      await closeAll()
+      await untilFilesAreRead()
+    }
+    close().then(
+      () => end(0),
       (err) => {
         log.fatal({ err }, 'shutdown failed')
-        process.exit(1)
+        end(1)
       },
     )
   }
@@ -163,7 +185,7 @@ export const serveUntilSignal = async (
   const log = createLog({ level: config.logLevel, format, withPid: config.workers > 1 })
   const crash = (err: unknown) => {
     log.fatal({ err }, err instanceof Error ? err.message : 'an unknown failure')
-    process.exit(1)
+    end(1)
   }
   // After an unexpected error the state of the process is unknown, so it exits. The supervisor or systemd starts a new one.
   process.on('uncaughtException', crash).on('unhandledRejection', crash)

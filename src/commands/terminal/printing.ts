@@ -13,6 +13,9 @@ export const printableJson = (value: unknown) => JSON.stringify(value).replaceAl
 /** A text in one line, with the same escapes. */
 export const printableText = (text: string) => text.replaceAll(unprintable, escapeCharacter)
 
+/** The same for a text of several lines. */
+export const printableLines = (text: string) => text.split('\n').map(printableText).join('\n')
+
 type ListForms<Item> = {
   /** Without it, a line of --json is the item itself. */
   asJson?: (item: Item) => object

@@ -3,7 +3,7 @@
 /**
  * The API of administrators, below `/api/auth/admin/api`. A user who is in neither ADMIN_GROUP nor SUPPORT_GROUP gets 404. A member
  * gets 403 `fresh_sign_in_required` with `methods` if the last proof by a second factor is older than 8 hours; a change needs a more
- * recent proof, like every sensitive change. If `methods` is empty, the account must first add a second factor.
+ * recent proof, like every sensitive change, and one of applications, settings and accounts of members a proof of the last 5 minutes. If `methods` is empty, the account must first add a second factor.
  */
 export const adminPath = '/api/auth/admin/api'
 

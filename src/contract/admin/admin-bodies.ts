@@ -193,7 +193,10 @@ export const AdminEvent = Type.Object(
     ),
     sessionId: Nullable(Id),
     requestId: Nullable(Id),
-    ip: Type.String({ description: '`command line` for what an operator did with a command' }),
+    ip: Type.String({
+      description:
+        '`command line` for what an operator did with a command, `configuration file` for what `CONFIGURATION_FILE` did',
+    }),
     userAgent: Type.String(),
     device: Session.properties.device,
     createdAt: Moment,
@@ -371,7 +374,9 @@ export const AdminGroupDeletion = Type.Object(
 export const AdminEventQuery = Type.Object({
   user: Type.Optional(Type.String({ maxLength: 254, description: 'An id, a username or an address' })),
   kind: Type.Optional(Type.String({ maxLength: 2000, description: 'One or more, with commas between them' })),
-  ip: Type.Optional(Type.String({ maxLength: 64, description: 'An address, a network, or `command line`' })),
+  ip: Type.Optional(
+    Type.String({ maxLength: 64, description: 'An address, a network, `command line` or `configuration file`' }),
+  ),
   since: Type.Optional(Moment),
   until: Type.Optional(Moment),
   after: Type.Optional(Type.String({ maxLength: 100, description: '`next` of the page before' })),

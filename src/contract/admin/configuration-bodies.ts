@@ -72,7 +72,7 @@ export const AdminApplications = Type.Object(
 export type AdminApplications = Static<typeof AdminApplications>
 
 /** `POST /applications/:id/end-access`: 204. All tokens and sessions of the application or the program end. */
-export const AdminEndAccess = Type.Object({ reason: Reason }, { title: 'AdminEndAccess' })
+export const AdminEndAccess = Type.Object({ reason: Reason }, { title: 'AdminEndAccess', additionalProperties: false })
 
 const longestName = Type.String({ maxLength: 60 })
 const IconBody = Type.String({ maxLength: 60_000, description: 'A PNG of at most 32 KB and 512 pixels, in base64' })
@@ -90,7 +90,7 @@ export const AdminNewApplication = Type.Object(
     ),
     reason: Type.Optional(Reason),
   },
-  { title: 'AdminNewApplication' },
+  { title: 'AdminNewApplication', additionalProperties: false },
 )
 export const AdminAddedApplication = Type.Object(
   {
@@ -118,12 +118,15 @@ export const AdminApplicationPatch = Type.Object(
     ),
     reason: Type.Optional(Reason),
   },
-  { title: 'AdminApplicationPatch' },
+  { title: 'AdminApplicationPatch', additionalProperties: false },
 )
 export type AdminApplicationPatch = Static<typeof AdminApplicationPatch>
 
 /** `DELETE /applications/:id` with `If-Match`: 204. The name is typed, and stands for the reason. */
-export const AdminApplicationDeletion = Type.Object({ name: longestName }, { title: 'AdminApplicationDeletion' })
+export const AdminApplicationDeletion = Type.Object(
+  { name: longestName },
+  { title: 'AdminApplicationDeletion', additionalProperties: false },
+)
 
 /** `POST /applications/:id/secrets` with `If-Match`: 201. `DELETE /applications/:id/secrets/:n`: 204; `n` is the id of the secret. */
 export const AdminAddedSecret = Type.Object(
@@ -154,7 +157,7 @@ export const AdminResources = Type.Object({ resources: Type.Array(AdminResource)
 /** `POST /resources`: 201 with the resource. */
 export const AdminNewResource = Type.Object(
   { name: longestName, ...newResourceProperties, reason: Type.Optional(Reason) },
-  { title: 'AdminNewResource' },
+  { title: 'AdminNewResource', additionalProperties: false },
 )
 
 /**
@@ -170,12 +173,15 @@ export const AdminResourcePatch = Type.Object(
     ),
     reason: Type.Optional(Reason),
   },
-  { title: 'AdminResourcePatch' },
+  { title: 'AdminResourcePatch', additionalProperties: false },
 )
 export type AdminResourcePatch = Static<typeof AdminResourcePatch>
 
 /** `DELETE /resources/:id` with `If-Match`: 204. The name is typed, and stands for the reason. */
-export const AdminResourceDeletion = Type.Object({ name: longestName }, { title: 'AdminResourceDeletion' })
+export const AdminResourceDeletion = Type.Object(
+  { name: longestName },
+  { title: 'AdminResourceDeletion', additionalProperties: false },
+)
 
 // ── Settings
 
@@ -235,7 +241,7 @@ export const AdminSettingChange = Type.Object(
     }),
     reason: Type.Optional(Reason),
   },
-  { title: 'AdminSettingChange' },
+  { title: 'AdminSettingChange', additionalProperties: false },
 )
 
 /**

@@ -1,5 +1,7 @@
 import type { MailWords } from '../letters.js'
 
+const configurationActions = { added: 'hinzugefügt', changed: 'geändert', deleted: 'gelöscht' }
+
 export const de: MailWords = {
   labels: {
     login: 'Anmelden',
@@ -32,6 +34,26 @@ export const de: MailWords = {
   byVisitor: (device, time) => `Browser: ${device}. Zeit: ${time}.`,
   byProgram: (ip, time) => `IP-Adresse des Programms: ${ip}. Zeit: ${time}.`,
   renamed: (formerUsername, username) => `${formerUsername} (jetzt ${username})`,
+  unproven:
+    'Diese Adresse wurde nie bestätigt, deshalb enthält diese E-Mail keinen Link, mit dem Sie das Konto zurückholen. Wenn Sie das nicht waren, melden Sie sich an und öffnen Sie die Kontoseite: Melden Sie die anderen Geräte ab, entfernen Sie, was Sie nicht kennen, und wählen Sie ein neues Passwort. Bestätigen Sie dort auch die Adresse.',
+  accountChanges: {
+    account_recovered: 'Konto an die Inhaberin oder den Inhaber zurückgegeben',
+    email_set: 'E-Mail-Adresse geändert',
+    factors_reset: 'zweiter Schritt und Passkeys entfernt',
+    fields_changed: 'Profilfelder geändert',
+    group_joined: 'zu Gruppen hinzugefügt',
+    group_left: 'aus Gruppen entfernt',
+    limits_cleared: 'Sperren gelöscht',
+    password_expired: 'Passwort unbrauchbar gemacht',
+    provider_unlinked: 'Anbieter getrennt',
+    reset_requested: 'Link für ein neues Passwort verschickt',
+    sessions_ended: 'überall abgemeldet',
+    token_ended: 'persönliches Token beendet',
+    user_deleted: 'Konto gelöscht',
+    user_disabled: 'Konto deaktiviert',
+    user_enabled: 'Konto aktiviert',
+    user_locked_down: 'Konto abgeriegelt',
+  },
   help: 'So erreichen Sie die Administration:',
   undo: (undoFor) =>
     `Wenn Sie das nicht waren, holen Sie sich das Konto hier zurück (das geht ${undoFor} lang). Was in den letzten Tagen hinzugefügt wurde, wird entfernt, alle Geräte werden abgemeldet, und Sie wählen ein neues Passwort:`,
@@ -294,12 +316,23 @@ export const de: MailWords = {
       happened: `Das Konto ${username} bei ${productName} hat wieder seine frühere E-Mail-Adresse: Der Link in der E-Mail an jene Adresse wurde verwendet. Die Adresse, an der Sie diese Nachricht lesen, wird dafür nicht mehr verwendet, und alle Geräte wurden abgemeldet.`,
       advice: 'Wenn das ein Versehen ist, wählen Sie ein neues Passwort. Der Link dafür geht an die frühere Adresse:',
     }),
-    'configuration-changed': ({ productName, administrator, thing, before, after }) => ({
-      subject: `${thing} bei ${productName} wurde geändert`,
-      happened: `${administrator} hat gerade ${thing} bei ${productName} geändert.`,
+    'configuration-changed': ({ productName, action, administrator, thing, added, removed, before, after, kept }) => ({
+      subject: `${thing} bei ${productName} wurde ${configurationActions[action]}`,
+      happened: `${administrator} hat gerade ${thing} bei ${productName} ${configurationActions[action]}.`,
+      added: `Hinzugefügt: ${added}`,
+      removed: `Entfernt: ${removed}`,
       before: `Vorher: ${before}`,
       after: `Jetzt: ${after}`,
+      kept: `Unverändert: ${kept}`,
+      shortened:
+        'Es waren zu viele, um sie hier zu zeigen: Von einer langen Liste sind nur die Hosts genannt. Die Seite dieser Änderung enthält alles.',
       advice: `Wenn Sie nicht wissen, warum, fragen Sie ${administrator}. Wer eine Adresse einer Anwendung ändern kann, kann sich dort als jede Person anmelden. Hier können alle Administratoren diese Änderung ansehen und zurücknehmen:`,
+    }),
+    'administrator-changed': ({ productName, administrator, account, accountChange, reason }) => ({
+      subject: `Das Konto ${account} bei ${productName} wurde geändert`,
+      happened: `${administrator} hat gerade das Konto ${account} bei ${productName} geändert: ${accountChange}.`,
+      reason: `Grund: ${reason}`,
+      advice: `Diese E-Mail geht an alle Administratoren, weil ${account} zur Administration oder zum Support gehört, gehörte oder ab jetzt gehört. Wenn Sie nicht wissen, warum das geschah, fragen Sie ${administrator}. Hier können alle Administratoren diese Änderung ansehen:`,
     }),
     'account-deleted': ({ productName, byOperator, username }) => ({
       subject: `Ihr Konto bei ${productName} wurde gelöscht`,

@@ -29,6 +29,26 @@ export const en: MailWords = {
   byVisitor: (device, time) => `Browser: ${device}. Time: ${time}.`,
   byProgram: (ip, time) => `IP address of the program: ${ip}. Time: ${time}.`,
   renamed: (formerUsername, username) => `${formerUsername} (now ${username})`,
+  unproven:
+    'This address was never confirmed, so this email has no link that takes the account back. If this was not you, sign in and open the account page: sign out the other devices, remove what you do not know, and choose a new password. Confirm the address there too.',
+  accountChanges: {
+    account_recovered: 'account given back to its owner',
+    email_set: 'email address changed',
+    factors_reset: 'two-step sign-in and passkeys removed',
+    fields_changed: 'profile fields changed',
+    group_joined: 'added to groups',
+    group_left: 'removed from groups',
+    limits_cleared: 'limits cleared',
+    password_expired: 'password made unusable',
+    provider_unlinked: 'provider disconnected',
+    reset_requested: 'link for a new password sent',
+    sessions_ended: 'signed out everywhere',
+    token_ended: 'personal token ended',
+    user_deleted: 'account deleted',
+    user_disabled: 'account disabled',
+    user_enabled: 'account enabled',
+    user_locked_down: 'account locked down',
+  },
   help: 'This is how you reach the administrator:',
   undo: (undoFor) =>
     `If this was not you, take your account back here, within ${undoFor}. What was added to it in the last days is removed, all devices are signed out, and you choose a new password:`,
@@ -283,12 +303,23 @@ export const en: MailWords = {
       happened: `The account ${username} at ${productName} has its earlier email address again: the link in the email to that address was used. The address at which you read this is not used for it any more, and all devices were signed out.`,
       advice: 'If this is a mistake, choose a new password. The link for it is sent to the earlier address:',
     }),
-    'configuration-changed': ({ productName, administrator, thing, before, after }) => ({
-      subject: `An administrator changed ${thing} at ${productName}`,
-      happened: `${administrator} has just changed ${thing} at ${productName}.`,
+    'configuration-changed': ({ productName, action, administrator, thing, added, removed, before, after, kept }) => ({
+      subject: `An administrator ${action} ${thing} at ${productName}`,
+      happened: `${administrator} has just ${action} ${thing} at ${productName}.`,
+      added: `Added: ${added}`,
+      removed: `Removed: ${removed}`,
       before: `Before: ${before}`,
       after: `Now: ${after}`,
+      kept: `Unchanged: ${kept}`,
+      shortened:
+        'There were too many to show here: of a long list only the hosts are named. The page of this change has everything.',
       advice: `If you do not know why, ask ${administrator}. Whoever can change an address of an application can sign in there as anybody. Every administrator can see this change here and change it back:`,
+    }),
+    'administrator-changed': ({ productName, administrator, account, accountChange, reason }) => ({
+      subject: `The account ${account} at ${productName} was changed`,
+      happened: `${administrator} has just changed the account ${account} at ${productName}: ${accountChange}.`,
+      reason: `Reason: ${reason}`,
+      advice: `All administrators receive this, because ${account} is, was or becomes a member of administrators or support. If you do not know why it was done, ask ${administrator}. Every administrator can see this change here:`,
     }),
     'account-deleted': ({ productName, byOperator, username }) => ({
       subject: `Your account at ${productName} was deleted`,

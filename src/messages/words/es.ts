@@ -1,5 +1,11 @@
 import type { MailWords } from '../letters.js'
 
+const configurationActions = {
+  added: { done: 'añadido', toDo: 'añadir' },
+  changed: { done: 'cambiado', toDo: 'cambiar' },
+  deleted: { done: 'eliminado', toDo: 'eliminar' },
+}
+
 export const es: MailWords = {
   labels: {
     login: 'Iniciar sesión',
@@ -32,6 +38,26 @@ export const es: MailWords = {
   byVisitor: (device, time) => `Navegador: ${device}. Fecha: ${time}.`,
   byProgram: (ip, time) => `Dirección IP del programa: ${ip}. Fecha: ${time}.`,
   renamed: (formerUsername, username) => `${formerUsername} (ahora ${username})`,
+  unproven:
+    'Esta dirección nunca se confirmó, por eso este correo no tiene ningún enlace para recuperar la cuenta. Si no fuiste tú, entra y abre la página de la cuenta: cierra la sesión en los demás dispositivos, quita lo que no conozcas y elige una contraseña nueva. Confirma allí también la dirección.',
+  accountChanges: {
+    account_recovered: 'cuenta devuelta a su titular',
+    email_set: 'dirección de correo cambiada',
+    factors_reset: 'segundo paso y llaves de acceso eliminados',
+    fields_changed: 'campos del perfil cambiados',
+    group_joined: 'añadida a grupos',
+    group_left: 'quitada de grupos',
+    limits_cleared: 'límites borrados',
+    password_expired: 'contraseña inutilizada',
+    provider_unlinked: 'proveedor desconectado',
+    reset_requested: 'enlace para una contraseña nueva enviado',
+    sessions_ended: 'sesión cerrada en todas partes',
+    token_ended: 'token personal terminado',
+    user_deleted: 'cuenta eliminada',
+    user_disabled: 'cuenta desactivada',
+    user_enabled: 'cuenta activada',
+    user_locked_down: 'cuenta bloqueada por seguridad',
+  },
   help: 'Así puedes contactar con el administrador:',
   undo: (undoFor) =>
     `Si no fuiste tú, recupera tu cuenta aquí, en un plazo de ${undoFor}. Se quita lo que se le añadió en los últimos días, se cierra la sesión en todos los dispositivos y eliges una contraseña nueva:`,
@@ -288,12 +314,23 @@ export const es: MailWords = {
       happened: `La cuenta ${username} en ${productName} vuelve a tener su dirección de correo anterior: se usó el enlace del correo enviado a esa dirección. La dirección en la que lees esto ya no se usa para ella, y se cerró la sesión en todos los dispositivos.`,
       advice: 'Si es un error, elige una contraseña nueva. El enlace se envía a la dirección anterior:',
     }),
-    'configuration-changed': ({ productName, administrator, thing, before, after }) => ({
-      subject: `Se ha cambiado ${thing} en ${productName}`,
-      happened: `${administrator} acaba de cambiar ${thing} en ${productName}.`,
+    'configuration-changed': ({ productName, action, administrator, thing, added, removed, before, after, kept }) => ({
+      subject: `Se ha ${configurationActions[action].done} ${thing} en ${productName}`,
+      happened: `${administrator} acaba de ${configurationActions[action].toDo} ${thing} en ${productName}.`,
+      added: `Añadido: ${added}`,
+      removed: `Quitado: ${removed}`,
       before: `Antes: ${before}`,
       after: `Ahora: ${after}`,
+      kept: `Sin cambios: ${kept}`,
+      shortened:
+        'Eran demasiados para mostrarlos aquí: de una lista larga solo se nombran los hosts. La página de este cambio lo contiene todo.',
       advice: `Si no sabes por qué, pregunta a ${administrator}. Quien puede cambiar una dirección de una aplicación puede entrar allí como cualquier persona. Aquí todos los administradores pueden ver este cambio y deshacerlo:`,
+    }),
+    'administrator-changed': ({ productName, administrator, account, accountChange, reason }) => ({
+      subject: `Se ha cambiado la cuenta ${account} en ${productName}`,
+      happened: `${administrator} acaba de cambiar la cuenta ${account} en ${productName}: ${accountChange}.`,
+      reason: `Motivo: ${reason}`,
+      advice: `Todos los administradores reciben este correo, porque ${account} es, era o pasa a ser miembro de la administración o del soporte. Si no sabes por qué se hizo, pregunta a ${administrator}. Aquí todos los administradores pueden ver este cambio:`,
     }),
     'account-deleted': ({ productName, byOperator, username }) => ({
       subject: `Tu cuenta en ${productName} se eliminó`,

@@ -1,5 +1,11 @@
 import type { MailWords } from '../letters.js'
 
+const configurationActions = {
+  added: { done: 'ajouté', toDo: 'd’ajouter' },
+  changed: { done: 'modifié', toDo: 'de modifier' },
+  deleted: { done: 'supprimé', toDo: 'de supprimer' },
+}
+
 export const fr: MailWords = {
   labels: {
     login: 'Se connecter',
@@ -32,6 +38,26 @@ export const fr: MailWords = {
   byVisitor: (device, time) => `Navigateur : ${device}. Date : ${time}.`,
   byProgram: (ip, time) => `Adresse IP du programme : ${ip}. Date : ${time}.`,
   renamed: (formerUsername, username) => `${formerUsername} (maintenant ${username})`,
+  unproven:
+    'Cette adresse n’a jamais été confirmée, c’est pourquoi cet e-mail ne contient aucun lien pour reprendre le compte. Si ce n’était pas vous, connectez-vous et ouvrez la page du compte : déconnectez les autres appareils, supprimez ce que vous ne connaissez pas et choisissez un nouveau mot de passe. Confirmez-y aussi l’adresse.',
+  accountChanges: {
+    account_recovered: 'compte rendu à son titulaire',
+    email_set: 'adresse e-mail modifiée',
+    factors_reset: 'deuxième étape et clés d’accès supprimées',
+    fields_changed: 'champs du profil modifiés',
+    group_joined: 'ajouté à des groupes',
+    group_left: 'retiré de groupes',
+    limits_cleared: 'limites effacées',
+    password_expired: 'mot de passe rendu inutilisable',
+    provider_unlinked: 'fournisseur déconnecté',
+    reset_requested: 'lien pour un nouveau mot de passe envoyé',
+    sessions_ended: 'déconnecté partout',
+    token_ended: 'jeton personnel supprimé',
+    user_deleted: 'compte supprimé',
+    user_disabled: 'compte désactivé',
+    user_enabled: 'compte activé',
+    user_locked_down: 'compte verrouillé',
+  },
   help: 'Pour joindre l’administrateur :',
   undo: (undoFor) =>
     `Si ce n’était pas vous, reprenez votre compte ici, dans un délai de ${undoFor}. Ce qui y a été ajouté ces derniers jours sera supprimé, tous les appareils seront déconnectés, et vous choisirez un nouveau mot de passe :`,
@@ -294,12 +320,23 @@ export const fr: MailWords = {
       advice:
         'Si c’est une erreur, choisissez un nouveau mot de passe. Le lien pour cela est envoyé à l’ancienne adresse :',
     }),
-    'configuration-changed': ({ productName, administrator, thing, before, after }) => ({
-      subject: `${thing} a été modifié sur ${productName}`,
-      happened: `${administrator} vient de modifier ${thing} sur ${productName}.`,
+    'configuration-changed': ({ productName, action, administrator, thing, added, removed, before, after, kept }) => ({
+      subject: `${thing} a été ${configurationActions[action].done} sur ${productName}`,
+      happened: `${administrator} vient ${configurationActions[action].toDo} ${thing} sur ${productName}.`,
+      added: `Ajouté : ${added}`,
+      removed: `Supprimé : ${removed}`,
       before: `Avant : ${before}`,
       after: `Maintenant : ${after}`,
+      kept: `Inchangé : ${kept}`,
+      shortened:
+        'Il y en avait trop pour tout afficher ici : d’une longue liste, seuls les hôtes sont nommés. La page de cette modification contient tout.',
       advice: `Si vous ne savez pas pourquoi, demandez à ${administrator}. Quiconque peut modifier une adresse d’une application peut s’y connecter à la place de n’importe qui. Tous les administrateurs peuvent voir cette modification et l’annuler ici :`,
+    }),
+    'administrator-changed': ({ productName, administrator, account, accountChange, reason }) => ({
+      subject: `Le compte ${account} sur ${productName} a été modifié`,
+      happened: `${administrator} vient de modifier le compte ${account} sur ${productName} : ${accountChange}.`,
+      reason: `Motif : ${reason}`,
+      advice: `Tous les administrateurs reçoivent cet e-mail, car ${account} est, était ou devient membre de l’administration ou de l’assistance. Si vous ne savez pas pourquoi, demandez à ${administrator}. Tous les administrateurs peuvent voir cette modification ici :`,
     }),
     'account-deleted': ({ productName, byOperator, username }) => ({
       subject: `Votre compte sur ${productName} a été supprimé`,

@@ -3,7 +3,7 @@ import { Authorization, AuthorizationBody, AuthorizationDecisionBody } from '../
 import { refuse } from '../../contract/outcome.js'
 import { fixedLimiter, userSubject } from '../../http/limiters.js'
 import { sendLimited } from '../../http/limits.js'
-import { clientNetwork, clientOf } from '../../http/request-origin.js'
+import { clientNetwork, clientOf, siteNetwork } from '../../http/request-origin.js'
 import { guardRefusals, route, withHeaders } from '../../http/route.js'
 import type { Server } from '../../http/server.js'
 import { seconds } from '../../lib/durations.js'
@@ -19,6 +19,11 @@ const total = 'total_authorization_requests'
 
 const documentsLimiter = fixedLimiter('client_documents')
 const allDocumentsLimiter = fixedLimiter('total_client_documents')
+/** So that a flood of strangers stops no user who is signed in. */
+const strangersLimiter = {
+  ...allDocumentsLimiter,
+  limit: { ...allDocumentsLimiter.limit, maximum: allDocumentsLimiter.limit.maximum / 2 },
+}
 
 /**
  * Counts a new authorization request: each stores a row, also for a visitor who is not signed in. A signed-in user has their own count,
@@ -48,7 +53,8 @@ const createVisitors = ({ callers, cookies, countedRequests }: App) => {
   /** The counters answer with headers only where a request is refused, and this one may go on with an older copy. */
   const reserveFetch = async (request: FastifyRequest) => {
     const attempts = [
-      { limiter: documentsLimiter, subject: clientNetwork(request) },
+      { limiter: documentsLimiter, subject: siteNetwork(request) },
+      ...(callers.find(request) ? [] : [{ limiter: strangersLimiter, subject: 'strangers' }]),
       { limiter: allDocumentsLimiter, subject: 'all' },
     ]
     const excess = await countedRequests.findExcess(attempts, request)

@@ -23,7 +23,8 @@ const writtenValue = (resource: Resource, field: keyof Resource) =>
 
 export const selectByAddress = (sql: Sql, address: string) => select(sql, 'where address = $1', [address])
 export const selectById = (sql: Sql, id: string) => select(sql, 'where id = $1', [id])
-export const selectByName = (sql: Sql, name: string) => select(sql, 'where lower(name) = lower($1)', [name])
+export const selectByName = (sql: Sql, name: string) =>
+  select(sql, 'where lower(normalize(name, NFKC)) = lower(normalize($1, NFKC))', [name])
 export const selectAll = (sql: Sql) => select(sql, 'order by lower(name)')
 
 /** Locks the resource: no other command changes it before the transaction ends. New codes and tokens can still refer to it. */

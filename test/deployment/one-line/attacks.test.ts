@@ -225,6 +225,20 @@ describe.each(proxies)('an application behind %s and its one line', (name, start
     },
   )
 
+  it.each(['X-Auth-Scope', 'X-Auth-Client', 'X-Auth-Factors', 'X-Auth-User-Id'])(
+    'hears every header of the check, also %s that Connection names',
+    async (header) => {
+      const named = `Connection: close, ${header}`
+      const { answer, heard } = await hearing(() => asUser('/reports', [named]))
+      const { heard: usual } = await hearing(() => asUser('/reports', []))
+      const names = (requests: typeof heard) =>
+        requests.map(({ headers }) => Object.keys(headers).filter((each) => each.startsWith('x-auth-')))
+      expect(names(usual).flat()).toContain('x-auth-user-id')
+      if (answer.status === 400) expect(heard).toEqual([])
+      else expect(names(heard)).toEqual(names(usual))
+    },
+  )
+
   it.each([
     '/public/../reports',
     '/public/..%2freports',

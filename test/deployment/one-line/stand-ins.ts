@@ -16,7 +16,9 @@ const linesOf = (raw: readonly string[]): Lines =>
   raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1] ?? ''] as [string, string]] : []))
 const without = (lines: Lines, names: readonly string[]) =>
   lines.filter(([name]) => !names.includes(name.toLowerCase()))
-const firstValue = (lines: Lines, wanted: string) => lines.find(([name]) => name.toLowerCase() === wanted)?.[1] ?? ''
+const valuesOf = (lines: Lines, wanted: string) =>
+  lines.flatMap(([name, value]) => (name.toLowerCase() === wanted ? [value] : []))
+const firstValue = (lines: Lines, wanted: string) => valuesOf(lines, wanted)[0] ?? ''
 
 /** RFC 9110, 7.6.1: what belongs to one connection only, and what its header names. */
 const withoutConnection = (lines: Lines) => {
@@ -48,13 +50,17 @@ type Behaviour = {
   checkPath: (path: string) => string
   /** What the application gets, from what the visitor and the check have sent. */
   copy: (visitor: Lines, answered: Lines) => Lines
-  /** When the headers that Connection names go: before all else, or at each request by itself. */
+  /**
+   * When the headers that Connection names go: before all else, or at each request by itself. Then the check is told what it named, if the
+   * file says so.
+   */
   endsConnectionFirst: boolean
+  tellsConnection?: boolean
 }
 
 const startStandIn = async (
   place: Place,
-  { wayOf, checkPath, copy, endsConnectionFirst }: Behaviour,
+  { wayOf, checkPath, copy, endsConnectionFirst, tellsConnection = false }: Behaviour,
 ): Promise<RunningProxy> => {
   const handle = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const { host, path } = targetOf(incoming)
@@ -80,11 +86,14 @@ const startStandIn = async (
     if (way === 'ours')
       return pass(await send(place.latchkey, method, path, [...withoutConnection(visitor), ...forwarded], body))
     const asked: Lines = [['X-Forwarded-Method', method], ['X-Forwarded-Uri', path], ...forwarded]
-    const ofCheck = ['host', 'content-length', 'x-forwarded-method', 'x-forwarded-uri']
+    const ofCheck = ['host', 'content-length', 'x-forwarded-method', 'x-forwarded-uri', 'x-forwarded-connection']
     const headers: Lines = [
       ['Host', `127.0.0.1:${place.latchkey}`],
       ...without(withoutConnection(visitor), ofCheck),
       ...asked,
+      ...(tellsConnection
+        ? [['X-Forwarded-Connection', valuesOf(visitor, 'connection').join(',')] as [string, string]]
+        : []),
     ]
     const checked = await send(place.latchkey, 'GET', checkPath(path), headers)
     if (checked.status < 200 || checked.status > 299) return pass(checked)
@@ -197,5 +206,6 @@ export const startCaddyStandIn = async (place: Place) => {
       ])
     },
     endsConnectionFirst: false,
+    tellsConnection: file.includes('header_up X-Forwarded-Connection {http.request.header.Connection}'),
   })
 }

@@ -13,10 +13,10 @@ const home = fileURLToPath(new URL('../../..', import.meta.url))
  * refuses a database that has another text of one of them. `test/repository/migrations.test.ts` compares them.
  */
 export const previousRelease = {
-  commit: '95f8001e3413344cb303a4fe246a980c84836e96',
+  commit: '059751a9a767c8d129525c73fceee94061b9a821',
   /** The SHA-256 of each, so that they can be compared without the history of the repository. */
   migrations: {
-    '0001-schema.sql': '95e639e9d5f0fe8d22a3d60501f7e5de362382c6cdde71da1356ab24a558e987',
+    '0001-schema.sql': 'a93f07c90e56c50edd06680b8dd6cc2d802bd1213313d9c91f3621d4a37169f9',
     '0002-triggers.sql': '7e665851de658fa47db70ee431ec650259877a53c4c94bd0cdd2f733bdc7c1c8',
     '0003-event-months.sql': '56344f7d20e6750e659f27415550cc47dd83a35e52b1048ea27edf1e39c917ba',
   },

@@ -661,6 +661,7 @@ export const admin: Words['admin'] = {
     'email-withdrawn': 'Adresse zurückgenommen',
     'account-deleted': 'Konto gelöscht',
     'configuration-changed': 'Konfiguration geändert',
+    'administrator-changed': 'Konto der Administration geändert',
   },
   kinds: {
     refresh_theft: 'Sitzung beendet: Sie wurde vielleicht kopiert',

@@ -678,6 +678,7 @@ export const admin = {
     'email-withdrawn': 'Address taken back',
     'account-deleted': 'Account deleted',
     'configuration-changed': 'Configuration changed',
+    'administrator-changed': 'Account of an administrator changed',
   } satisfies Record<MailName, string>,
   kinds: {
     refresh_theft: 'Session ended: it may have been copied',

@@ -660,6 +660,7 @@ export const admin: Words['admin'] = {
     'email-withdrawn': 'Dirección retirada',
     'account-deleted': 'Cuenta eliminada',
     'configuration-changed': 'Configuración cambiada',
+    'administrator-changed': 'Cuenta de un administrador cambiada',
   },
   kinds: {
     refresh_theft: 'Sesión terminada: quizá la copiaron',

@@ -657,6 +657,7 @@ export const admin: Words['admin'] = {
     'email-withdrawn': 'Adresse retirée',
     'account-deleted': 'Compte supprimé',
     'configuration-changed': 'Configuration modifiée',
+    'administrator-changed': 'Compte d’un administrateur modifié',
   },
   kinds: {
     refresh_theft: 'Session terminée : elle a peut-être été copiée',
