@@ -112,6 +112,7 @@ export const applicationBody = (
   name: application.name,
   version: details.version,
   setBy: setByBody(application.setByFile),
+  secretsByFile: application.secretsByFile,
   iconVersion: details.iconVersion ?? null,
   createdAt: application.createdAt.toISOString(),
   secrets: details.secrets.map(({ id, createdAt }) => ({ id, createdAt: createdAt.toISOString() })),

@@ -123,6 +123,7 @@ it('secrets that a file names are refused to the page, and its events have an or
     const { version: next } = await named('Grafana')
     return [added, await send('DELETE', `/applications/grafana/secrets/${secrets[0]?.id}`, undefined, next)]
   }
+  expect(await named('Grafana')).toMatchObject({ secretsByFile: true })
   for (const refused of await tryBoth()) expect(refused).toMatchObject({ status: 409, body: { code: 'set_by_file' } })
   await writeFile(file, text(''))
   await latchkey.app.applyConfiguration()

@@ -129,7 +129,11 @@ export const ApplicationScreen = ({ id }: { id: string }) => {
               />
               <Errors application={application} />
               {application.kind === 'web' && (
-                <Secrets application={application} reload={reload} mayChange={mayChange(application)} />
+                <Secrets
+                  application={application}
+                  reload={reload}
+                  mayChange={mayConfigure && !application.secretsByFile}
+                />
               )}
             </div>
             <div>
@@ -207,6 +211,7 @@ const Settings = ({ application, reload, mayChange }: ApplicationProps & { mayCh
     allow: 'not here: in the panel before',
     version: 'not here: for the next change',
     setBy: 'not here: in the panel before',
+    secretsByFile: 'not here: then the secrets have no buttons',
     iconVersion: [words.icon.label, <Icon key="icon" application={application} />],
     home: [app.home, application.home],
     redirect: [app.redirects, lines(application.redirect)],

@@ -5,7 +5,7 @@ import type { EventReason, MailName } from '#contract/events.js'
 import { type AccountEventKind, accountEventKinds, mailEventKinds } from '#contract/events.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { dateWithSecondsAndZone } from '../words/dates.js'
-import { commandLineIp, isWarning, useEventTitle } from '../words/event-titles.js'
+import { commandLineIp, configurationFileIp, isWarning, useEventTitle } from '../words/event-titles.js'
 import { fill } from '../words/format.js'
 import { fragmentOf } from './place.js'
 import { Empty, Paged, role, UserLink, useFocusOnReturn } from './table.js'
@@ -229,6 +229,7 @@ const EventFacts = ({ event }: { event: AdminEvent }) => {
 const OriginCell = ({ event }: { event: AdminEvent }) => {
   const { eventList } = useWords('admin')
   if (event.ip === commandLineIp) return <span>{eventList.commandLine}</span>
+  if (event.ip === configurationFileIp) return <span>{eventList.configurationFile}</span>
   if (event.ip === '') return <span class="muted">{eventList.service}</span>
   return (
     <span title={event.device} class="plain">

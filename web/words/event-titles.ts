@@ -3,11 +3,12 @@ import type { AccountEvent } from '#contract/schemas.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { fill } from './format.js'
 
-/** The `ip` of an event that an operator caused with a command. */
+/** The `ip` of an event that an operator caused with a command, and with `CONFIGURATION_FILE`. */
 export const commandLineIp = 'command line'
+export const configurationFileIp = 'configuration file'
 
 /** The `ip` of every event that an operator caused; an empty one is of the service itself. */
-export const operatorIps = ['', commandLineIp, 'configuration file']
+export const operatorIps = ['', commandLineIp, configurationFileIp]
 
 const warnings: readonly string[] = [
   'sign_in_failed',

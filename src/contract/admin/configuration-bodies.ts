@@ -37,6 +37,9 @@ export const AdminApplication = Type.Object(
     name: Type.String(),
     version: Version,
     setBy: ThingSetBy,
+    secretsByFile: Type.Boolean({
+      description: 'Whether that file names its secrets, too. Then nothing else changes them',
+    }),
     iconVersion: Nullable(Type.String({ description: 'Changes with the icon. Null: it has none' })),
     createdAt: Moment,
     secrets: Type.Array(Type.Object({ id: Type.String(), createdAt: Moment }), { description: 'When each was made' }),

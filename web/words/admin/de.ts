@@ -523,6 +523,7 @@ export const admin: Words['admin'] = {
     empty: 'Kein Ereignis gefunden.',
     caption: 'Ereignisse, das neueste zuerst',
     commandLine: 'Befehlszeile',
+    configurationFile: 'Konfigurationsdatei',
     service: 'Der Dienst',
     serviceKey: 'Dienstschlüssel {name}',
     because: 'Angegebener Grund: {reason}',

@@ -540,6 +540,7 @@ export const admin = {
     empty: 'No event is found.',
     caption: 'Events, newest first',
     commandLine: 'Command line',
+    configurationFile: 'Configuration file',
     service: 'The service',
     serviceKey: 'Service key {name}',
     because: 'Reason given: {reason}',

@@ -522,6 +522,7 @@ export const admin: Words['admin'] = {
     empty: 'No se encontró ningún evento.',
     caption: 'Eventos, el más reciente primero',
     commandLine: 'Línea de comandos',
+    configurationFile: 'Archivo de configuración',
     service: 'El servicio',
     serviceKey: 'Clave de servicio {name}',
     because: 'Motivo indicado: {reason}',

@@ -519,6 +519,7 @@ export const admin: Words['admin'] = {
     empty: 'Aucun événement trouvé.',
     caption: 'Événements, le plus récent d’abord',
     commandLine: 'Ligne de commande',
+    configurationFile: 'Fichier de configuration',
     service: 'Le service',
     serviceKey: 'Clé de service {name}',
     because: 'Motif indiqué : {reason}',
