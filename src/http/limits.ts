@@ -49,15 +49,19 @@ export const setLimitHeaders = (
   return waitSeconds
 }
 
-export const sendLimited = (reply: FastifyReply, limiter: Limiter, reservation: Reservation) => {
+/** Sets the status and the headers of a refusal, and returns its body. */
+const beginLimited = (reply: FastifyReply, limiter: Limiter, reservation: Reservation) => {
   const waitSeconds = setLimitHeaders(reply, limiter, reservation)
   const body = limiter.tellsWait ? bodyWithWait(limiter.code, waitSeconds) : limitedBody(limiter.code)
   // A silent limiter gives the body of the login limiter, which names a wait: `Retry-After` must say the same.
   const retryAfter = limiter.silent && 'retryAfter' in body ? body.retryAfter : waitSeconds
-  const answer = isForPrograms(reply.request)
-    ? protocolBodyOf(limiter.code, limiter.protocolMessage ?? body.message)
-    : body
-  reply.header('Retry-After', retryAfter).status(429).send(answer)
+  reply.header('Retry-After', retryAfter).status(429)
+  return isForPrograms(reply.request) ? protocolBodyOf(limiter.code, limiter.protocolMessage ?? body.message) : body
+}
+
+export const sendLimited = (reply: FastifyReply, limiter: Limiter, reservation: Reservation) => {
+  const body = beginLimited(reply, limiter, reservation)
+  reply.send(body)
 }
 
 type Undecided = { count: number; decisions: number; waiting: Set<() => void> }
@@ -320,6 +324,14 @@ export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; on
       setLimitHeaders(reply, limiter, reservation)
       await onRejection({ limiter: limiter.name, key, resetsIn: reservation.resetsIn }, request)
       return reservation
+    },
+    /** Counts a request that is answered already. If it is over the limit, the payload is another one. For `onSend`. */
+    countAnswered: async (limiter: Limiter, subject: string, reply: FastifyReply, payload: unknown) => {
+      const refused = await reserveAll([{ limiter, subject }], reply)
+      if (!refused) return payload
+      const { key, reservation } = refused
+      await onRejection({ limiter: limiter.name, key, resetsIn: reservation.resetsIn }, reply.request)
+      return JSON.stringify(beginLimited(reply, limiter, reservation))
     },
     ...createRefunds(release),
   }

@@ -11,7 +11,7 @@ import { colours } from './design-tokens.js'
 const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
 const importedBy = async (path: string) =>
   [...(await read(path)).matchAll(/@import "([^"]+)"/g)].map(([, file = '']) => posix.join(posix.dirname(path), file))
-const lists = ['web/styles/base.css', 'web/styles/dashboard.css', 'web/styles/admin.css', 'web/styles/device.css']
+const lists = ['base', 'dashboard', 'admin', 'device', 'authorize'].map((name) => `web/styles/${name}.css`)
 const ofPages = [...new Set((await Promise.all(lists.map(importedBy))).flat())]
 
 /** Everything that has a look of its own. Mails use the tokens' values, so they have no custom properties. */

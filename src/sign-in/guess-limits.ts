@@ -110,10 +110,10 @@ const createPasswordGuesses = (parts: Parts) => {
       return undefined
     }),
     /** A body that cannot be read counts, too. */
-    countUnread: async (request: FastifyRequest, reply: FastifyReply) => {
-      if (uncounted.delete(request))
-        await countedRequests.countAndFindExcess(login, clientNetwork(request), request, reply)
-    },
+    countUnread: async (request: FastifyRequest, reply: FastifyReply, payload: unknown) =>
+      uncounted.delete(request)
+        ? countedRequests.countAnswered(login, clientNetwork(request), reply, payload)
+        : payload,
     /** For a body with `username`. A name without an account takes the same work. */
     byName: limitHook(guessLimiters, async (request, reply) => {
       const { username: name } = request.body as { username: string }

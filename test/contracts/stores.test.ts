@@ -266,7 +266,13 @@ describe('the statements of the stores on PostgreSQL', () => {
       })
     })
     expect(await sessions.selectProof(sql, caller(2), live)).toEqual([
-      { methods: ['pwd', 'otp'], authenticated_at: at(5), second_factor_at: at(5), moment: expect.any(Date) },
+      {
+        methods: ['pwd', 'otp'],
+        authenticated_at: at(5),
+        second_factor_at: at(5),
+        groups: [],
+        moment: expect.any(Date),
+      },
     ])
     expect(await sessions.selectProof(sql, caller(1), live)).toEqual([])
     expect((await recordAfter(id, 0))?.just_voided).toBe(true)
