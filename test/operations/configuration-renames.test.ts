@@ -29,7 +29,7 @@ it.each([
     'the address of a resource',
     'resources: {Wiki: {address: https://w.example/mcp, allow: everyone}}',
     'resources: {Handbook: {address: https://w.example/mcp, allow: everyone}}',
-    'another resource has this address or this name',
+    'The resource Wiki has this address',
   ],
 ])(
   'with --prune, another name takes over %s in one step; without, the refusal says how',
