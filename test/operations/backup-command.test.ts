@@ -384,9 +384,10 @@ describe('the database that the service brings along', () => {
     expect(await runCommand(own(dataDir), ['restore', broken])).toMatchObject({
       code: 1,
       out: '',
-      err: expect.stringMatching(/^The backup is cut/),
+      err: expect.stringMatching(/is cut or was altered/),
     })
-    expect(await readdir(dataDir)).toEqual([])
+    // The fault may be found before the first line was read. Then there is not even a folder.
+    expect(await readdir(dataDir).catch(() => [])).toEqual([])
 
     expect(await runCommand(own(dataDir), ['restore', whole])).toMatchObject({
       code: 0,
