@@ -1,5 +1,5 @@
 import { OperatorError } from '../lib/operator-error.js'
-import { deriveKey } from '../lib/random.js'
+import { deriveKey, keyId } from '../lib/random.js'
 import { createSeal } from '../lib/seal.js'
 import type { Database, Sql, Transaction } from '../platform/database/database.js'
 import type { SealedColumn } from './sealed-columns.js'
@@ -13,7 +13,7 @@ class SealedWithMissingKey extends OperatorError {
 const batchSize = 500
 
 /** The first characters of a sealed value. They say which key has sealed it, and nothing about the key. */
-export const sealingKeyId = (secret: string) => deriveKey(secret, 'sealing key id').toString('base64url').slice(0, 8)
+export const sealingKeyId = (secret: string) => keyId(secret, 'sealing key id')
 
 const keyIdIn = (sealed: string) => sealed.split('.', 1)[0] ?? ''
 

@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto'
+import { createSecretKey, randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createSeal } from './seal.js'
 
-const key = () => randomBytes(32)
+const key = () => createSecretKey(randomBytes(32))
 
 describe('a seal', () => {
   it('opens what it sealed, whatever the text', () => {
@@ -79,6 +79,6 @@ describe('a seal', () => {
   it('without a key seals nothing and opens nothing', () => {
     const { seal, open } = createSeal([])
     expect(() => seal('text')).toThrow('JWT_SECRET is missing')
-    expect(open(createSeal([Buffer.alloc(32, 1)]).seal('text'))).toBeUndefined()
+    expect(open(createSeal([createSecretKey(Buffer.alloc(32, 1))]).seal('text'))).toBeUndefined()
   })
 })

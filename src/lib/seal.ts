@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto'
 import type { Static, TSchema } from 'typebox'
 import { Check } from 'typebox/schema'
 import { OperatorError } from './operator-error.js'
@@ -20,7 +20,7 @@ const base64urlPattern = /^[A-Za-z0-9_-]+$/
 /** The data that is authenticated together with the text. */
 const contextOf = (boundTo: string) => Buffer.from(`${version} ${boundTo}`, 'utf8')
 
-const openWith = (key: Buffer, boundTo: string, bytes: Buffer) => {
+const openWith = (key: KeyObject, boundTo: string, bytes: Buffer) => {
   const decipher = createDecipheriv(cipher, key, bytes.subarray(0, nonceLength), { authTagLength: tagLength })
   decipher.setAAD(contextOf(boundTo))
   decipher.setAuthTag(bytes.subarray(-tagLength))
@@ -36,7 +36,7 @@ const openWith = (key: Buffer, boundTo: string, bytes: Buffer) => {
  * opens, so that a secret can be replaced while older sealed texts are still in use. Each purpose has its own keys (`lib/random`), and
  * `boundTo` is authenticated together with the text.
  */
-export const createSeal = (keys: readonly Buffer[]): Seal => {
+export const createSeal = (keys: readonly KeyObject[]): Seal => {
   const seal = (text: string, boundTo = '') => {
     const [newest] = keys
     // Most commands seal nothing, so they may run without the secret.

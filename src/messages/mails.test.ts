@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { randomBytes, randomUUID } from 'node:crypto'
+import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -42,7 +42,7 @@ const rowsIn = (database: Database) =>
 vi.setConfig({ testTimeout: 60_000 })
 
 describe('outgoing mail', () => {
-  const key = randomBytes(32)
+  const key = createSecretKey(randomBytes(32))
   let store: TestStore
   let database: Database
   let clock: MovableClock
@@ -304,7 +304,7 @@ describe('outgoing mail', () => {
     const server = await inbox()
     await mailsFor(server.url).queue(database, notice('ada@example.com'))
     const program = fileURLToPath(new URL('../../test/support/stuck-mail-sender.mjs', import.meta.url))
-    const task = JSON.stringify({ url: store.url, key: key.toString('hex') })
+    const task = JSON.stringify({ url: store.url, key: key.export().toString('hex') })
     const child = spawn(process.execPath, [program, task], { stdio: ['ignore', 'pipe', 'inherit'] })
     const [said] = await Promise.all([new Promise((resolve) => child.stdout.once('data', resolve))])
     expect(String(said)).toContain('claimed')

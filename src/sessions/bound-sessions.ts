@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type { AccessClaims } from '../contract/access-claims.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { Client } from '../http/request-origin.js'
@@ -14,7 +15,7 @@ export const refreshPath = '/api/auth/bound/refresh'
 
 type Parts = {
   tools: Pick<SessionTools, 'database' | 'clock' | 'lifetimes'>
-  keys: readonly Buffer[]
+  keys: readonly KeyObject[]
   isOffered: boolean
   rotate: Rotations
   bindSession: BindSession

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, type KeyObject } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
 import type { Cookies } from '../http/cookies.js'
@@ -19,7 +19,7 @@ export type Csrf = ReturnType<typeof createCsrf>
  * host that plants a secret does not have our key, and a token of one session is not valid in another.
  */
 export const createCsrf = (
-  keys: readonly Buffer[],
+  keys: readonly KeyObject[],
   cookies: Cookies,
   callers: Callers,
   signInCookies: SignInCookies,
@@ -35,7 +35,7 @@ export const createCsrf = (
     return secret && secretShape.test(secret) ? secret : undefined
   }
 
-  const signature = (key: Buffer, binding: string, secret: string, nonce: string) =>
+  const signature = (key: KeyObject, binding: string, secret: string, nonce: string) =>
     createHmac('sha256', key).update(`${nonce}.${secret}.${binding}`).digest()
 
   const isValid = (request: FastifyRequest, binding = bindingOf(request)) => {

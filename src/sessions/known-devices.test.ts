@@ -1,9 +1,10 @@
+import { createSecretKey } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createMovableClock } from '../../test/support/clock.js'
 import { days } from '../lib/durations.js'
 import { createKnownDevices } from './known-devices.js'
 
-const [older, newer] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
+const [older, newer] = [createSecretKey(Buffer.alloc(32, 1)), createSecretKey(Buffer.alloc(32, 2))]
 const clock = createMovableClock()
 const devices = createKnownDevices({ keys: [newer, older], clock })
 const [ada, bob] = [

@@ -12,7 +12,7 @@ import {
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import { createTokenKey, headerOf, type TokenKey, type TokenKind } from '../keys/key-pair.js'
 import type { Clock } from '../lib/clock.js'
-import { deriveKey } from '../lib/random.js'
+import { keyId } from '../lib/random.js'
 
 /** The claims that a session signs, each by its name. `sub`, `iss` and `aud` are added to them, and a long name is cut. */
 export type NewAccessClaims = Omit<WrittenClaims, 'sub' | 'iss' | 'aud' | 'name' | 'groups'> & {
@@ -162,7 +162,7 @@ export type TokenKeyPairs = {
 const noKeyPairs: TokenKeyPairs = { signer: () => undefined, find: () => undefined, removals: () => 0 }
 
 /** The `kid` of tokens that this secret has signed. It says nothing about the secret. */
-export const signingKeyId = (secret: string) => deriveKey(secret, 'key id').toString('base64url').slice(0, 8)
+export const signingKeyId = (secret: string) => keyId(secret, 'key id')
 
 /** One kind of token with a list of secrets. The first secret signs, and all of them verify. */
 const createKind = (kind: TokenKind, secrets: readonly string[]) => {

@@ -1,5 +1,7 @@
 // A sender whose mail server never answers: it claims the waiting mail, says so, and is killed by the test.
 // From dist/modules/, where a process of its own finds JavaScript.
+import { createSecretKey } from 'node:crypto'
+
 const built = (/** @type {string} */ path) => import(new URL(`../../dist/modules/${path}`, import.meta.url).href)
 const { createMails } = await built('messages/mails.js')
 const { createSeal } = await built('lib/seal.js')
@@ -11,7 +13,7 @@ const ignore = () => {}
 const mails = createMails({
   database,
   clock: { now: () => new Date(), offset: () => 0 },
-  seal: createSeal([Buffer.from(key, 'hex')]),
+  seal: createSeal([createSecretKey(Buffer.from(key, 'hex'))]),
   mailer: {
     send: (/** @type {{ id: string }} */ { id }) => {
       process.stdout.write(`claimed ${id}\n`)

@@ -1,6 +1,7 @@
+import type { KeyObject } from 'node:crypto'
 import { isMoment, lastGeneration } from '../../contract/access-claims.js'
 import { createTokenKey, headerOf } from '../../keys/key-pair.js'
-import { deriveKey } from '../../lib/random.js'
+import { keyId } from '../../lib/random.js'
 import { isUuid } from '../../lib/uuid.js'
 
 /**
@@ -21,10 +22,10 @@ const isClaims = (claims: Record<string, unknown>): claims is RefreshTokenClaims
  * Signs and reads the refresh tokens of applications. They have their own keys and their own `typ`, so that none passes for a token of a
  * session, or the reverse. The first key signs. All of them verify.
  */
-export const createRefreshTokenTexts = (keys: readonly Buffer[]) => {
+export const createRefreshTokenTexts = (keys: readonly KeyObject[]) => {
   const tokenKeys = keys.map((key) => {
-    const secret = key.toString('base64url')
-    const kid = deriveKey(secret, 'key id').toString('base64url').slice(0, 8)
+    const secret = key.export().toString('base64url')
+    const kid = keyId(secret, 'key id')
     return createTokenKey('art+jwt', { algorithm: 'HS256', kid, secret })
   })
   const [signingKey] = tokenKeys
