@@ -1,6 +1,6 @@
 // How many access checks the service answers per second. Each address is compared with an empty server that sends the same bytes.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { askOnce, request } from '../load/connection.mjs'
+import { askOnce, cookiesOf, request } from '../load/connection.mjs'
 import { withCoreTime } from '../load/core-time.mjs'
 import { headersOf } from '../load/headers.mjs'
 import { compareInRounds, printRows } from '../load/rounds.mjs'
@@ -68,20 +68,43 @@ const proxiedHeaders = [
   'X-Forwarded-Uri: /reports?page=2',
 ]
 
+const forward = '/api/auth/forward'
+
+/** Asks for the check of a page at the site, as its proxy does. @param {number} port @param {string} uri @param {string} cookie */
+const askForSite = (port, uri, cookie) => {
+  const headers = proxiedHeaders.map((line) => (line.startsWith('X-Forwarded-Uri') ? `X-Forwarded-Uri: ${uri}` : line))
+  return askOnce(port, request('GET', forward, { cookie, headers }))
+}
+
+/** @param {Answer} answer */
+const pathTo = (answer) => {
+  const { pathname, search } = new URL(headersOf(answer.head).location ?? '', site)
+  return pathname + search
+}
+
+/** A browser that is signed in comes to the site, and gets the site's own cookie. @param {number} port @param {string} cookie */
+const enterSite = async (port, cookie) => {
+  const start = await askForSite(port, '/reports', '')
+  if (start.status !== 302) return undefined
+  const consent = await askOnce(port, request('GET', pathTo(start), { cookie }))
+  const cookieAtSite = cookiesOf(await askForSite(port, pathTo(consent), cookiesOf(start)))
+  return (await askForSite(port, '/reports', cookieAtSite)).status === 200 ? cookieAtSite : undefined
+}
+
 /** Both checks, with the same headers. @param {BenchSetup['latchkey']} latchkey @param {string} cookie @param {string} how */
 const compareForward = async (latchkey, cookie, how) => {
   await latchkey.protect(site)
-  const path = '/api/auth/forward'
-  const ask = async () =>
-    (await askOnce(latchkey.port, request('GET', path, { cookie, headers: proxiedHeaders }))).status
+  let cookieAtSite = await enterSite(latchkey.port, cookie)
   // The service follows changes once a second.
-  for (let time = 0; (await ask()) !== 200; time += 1) {
-    if (time > 50) throw new Error(`${path} does not answer 200`)
+  for (let time = 0; cookieAtSite === undefined && time < 50; time += 1) {
     await sleep(200)
+    cookieAtSite = await enterSite(latchkey.port, cookie)
   }
-  const candidates = ['/api/auth/verify', path].map((each) =>
-    candidate(`Latchkey \`GET ${each}\``, latchkey, each, cookie, proxiedHeaders),
-  )
+  if (cookieAtSite === undefined) throw new Error('The site lets nobody in')
+  const candidates = [
+    candidate('Latchkey `GET /api/auth/verify`', latchkey, '/api/auth/verify', cookie, proxiedHeaders),
+    candidate(`Latchkey \`GET ${forward}\``, latchkey, forward, cookieAtSite, proxiedHeaders),
+  ]
   const count = proxiedHeaders.length + 2
   printRows(`Access check of one line, ${count} headers: ${how}`, await compareInRounds(candidates, plan))
 }

@@ -56,11 +56,18 @@ export const createLoads = async (provider) => {
   const tokens = await Promise.all(
     browsers.map(async ({ cookies }, client) => redeem(client, (await codesOf(cookies, 1))[0] ?? '')),
   )
-  const load = (/** @type {number} */ seconds, /** @type {(client: number) => Promise<boolean>} */ step) =>
-    withProcessTime(provider.pid(), () => runClients({ clients: browsers.length, seconds, step }))
+  const close = () => {
+    for (const { connection } of browsers) connection.close()
+  }
+  const load = (/** @type {number} */ seconds, /** @type {(client: number) => Promise<boolean>} */ step) => {
+    // A server closes what was idle for a few seconds, perhaps at the moment of the next request.
+    close()
+    return withProcessTime(provider.pid(), () => runClients({ clients: browsers.length, seconds, step }))
+  }
 
   /** Takes as long as it takes. The codes are made before: that is a request of the browser. @type {() => Promise<CountedMeasurement>} */
   const redemptions = async () => {
+    close()
     const codes = await Promise.all(browsers.map(({ cookies }) => codesOf(cookies, codesPerClient)))
     return withProcessTime(provider.pid(), async () => {
       const begun = performance.now()
@@ -74,9 +81,7 @@ export const createLoads = async (provider) => {
     })
   }
   return {
-    close: () => {
-      for (const { connection } of browsers) connection.close()
-    },
+    close,
     'code → tokens': redemptions,
     refresh: (/** @type {number} */ seconds) =>
       load(seconds, async (client) => {
