@@ -8,7 +8,7 @@ import type { CountedRequest } from '../platform/metrics/metrics.js'
 import type { BoundSessions } from '../sessions/bound-sessions.js'
 import type { Tokens } from '../sessions/tokens.js'
 import { isMember } from './conditions.js'
-import { createForwardLane, type ForwardLaneParts, forwardPath } from './forward-lane.js'
+import { createForwardLane, type ForwardLaneParts, forwardPath, undefinedIfThrown } from './forward-lane.js'
 import { identityHeaders, rememberedIdentityOf } from './identity-headers.js'
 
 /*
@@ -30,9 +30,9 @@ import { identityHeaders, rememberedIdentityOf } from './identity-headers.js'
  *   offer to bind the session   after a sign-in at a provider; `/api/auth/me` is declined then
  *   renewal                   a token that is accepted needs none
  *   what a proxy says         read by the same functions as in the framework's route; anything that is odd, an open path, an unknown
- *                             application, one whose host has a cookie of its own, a personal token and a visitor who may not enter are
- *                             declined; so is the first check of a token for an application, because the first use by a session is an
- *                             event
+ *                             application, a personal token and a visitor who may not enter are declined; so is the first check of a
+ *                             token for an application, because the first use by a session is an event
+ *   host with its own cookie  the session must be in memory; of the values for several ports, only the first is looked at
  *   refused checks            declined, so the framework's route counts and logs all of them
  *   access check              the cookie must be there once; `tokens.readAccess` decides, as in the framework's route. A token of
  *                             a key that this instance has yet to learn is declined like any other that is not accepted, and so is
@@ -184,16 +184,9 @@ export const createFastLane = (lane: Lane): FastLane => {
     response.once('finish', () => onAnswer?.({ route, method: 'GET', status, milliseconds: performance.now() - start }))
   }
 
-  /**
-   * An exception here would end the process. So the request is declined, and the framework's route answers: 503 while the list of ended
-   * sessions is missing.
-   */
-  const claimsOf = (token: string) => {
-    try {
-      return tokens.readAccess(token)
-    } catch {
-      return undefined
-    }
+  const readAccess = (cookie: string) => {
+    const token = accessTokenIn(cookie)
+    return token === undefined ? undefined : tokens.readAccess(token)
   }
 
   return (request, response) => {
@@ -205,14 +198,13 @@ export const createFastLane = (lane: Lane): FastLane => {
     if (method !== 'GET' || !(address || isForward)) return false
     const headers = readHeaders(rawHeaders)
     if (!headers || allowedOrigins.has(headers.origin)) return false
-    const token = accessTokenIn(headers.cookie ?? '')
-    const claims = token === undefined ? undefined : claimsOf(token)
-    if (!claims) return false
     if (!address) {
-      if (!answerProxy(request, response, headers, claims)) return false
+      if (!answerProxy(request, response, headers, readAccess)) return false
       if (onAnswer) report(response, forwardPath, 200, start)
       return true
     }
+    const claims = undefinedIfThrown(() => readAccess(headers.cookie ?? ''))
+    if (!claims) return false
     const { path, route, groups } = address
     if (path === '/api/auth/me' && boundSessions.offerAfterProvider(claims) !== undefined) return false
     if (groups && !isMember(groups, claims)) return false

@@ -3,12 +3,14 @@ import type { Socket } from 'node:net'
 import type { ProtectedApplications } from '../applications/protected-applications.js'
 import type { AccessClaims } from '../contract/access-claims.js'
 import type { Clock } from '../lib/clock.js'
+import { RecentMap } from '../lib/recent.js'
 import type { ResourcesAtHosts } from '../openid/resources/resources-at-hosts.js'
 import { tokenIn } from '../personal-tokens/token-text.js'
 import { readAskedRequest } from './asked-request.js'
 import { entryRefusal, isForOther, isOpen } from './entry.js'
 import type { FirstUses } from './first-uses.js'
-import { isOurPath } from './host-addresses.js'
+import { isOurPath, sessionCookie } from './host-addresses.js'
+import type { HostSessions } from './host-sessions.js'
 import { rememberedIdentityOf } from './identity-headers.js'
 import { cookiesForApplication, forwardedIdentity, isIdentityHeader } from './visitor-headers.js'
 
@@ -17,11 +19,15 @@ export type ForwardLaneParts = {
   resourcesAtHosts: Pick<ResourcesAtHosts, 'isAny'>
   isProxy: (address: string | undefined) => boolean
   firstUses: Pick<FirstUses, 'isKnown'>
+  hostSessions: Pick<HostSessions, 'remembered'>
   clock: Clock
   production: boolean
   /** The headers of every answer, as a list of names and values in turn. */
   security: readonly string[]
 }
+
+/** Of visitors who were admitted, so others cannot fill the memory. A proxy accepts a few kilobytes of cookies. */
+const maxCookieHeaders = 1_000
 
 export const forwardPath = '/api/auth/forward'
 
@@ -37,12 +43,25 @@ const singleValue = (rawHeaders: readonly string[], wanted: string) => {
   return found ?? ''
 }
 
+/**
+ * An exception in the lane would end the process. So the request is declined, and the framework's route answers: 503 while the list of
+ * ended sessions is missing.
+ */
+export const undefinedIfThrown = <Result>(read: () => Result) => {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
+
 /** The check of a proxy for a visitor who may certainly enter. It says whether it has answered. */
 export const createForwardLane = ({
   protectedApplications,
   resourcesAtHosts,
   isProxy,
   firstUses,
+  hostSessions,
   clock,
   production,
   security,
@@ -51,6 +70,13 @@ export const createForwardLane = ({
   headers.push('cookie', '', 'authorization', '', 'content-length', '0')
   const firstValue = security.length + 1
   const cookieValue = security.length + 2 * forwardedIdentity.length + 1
+
+  /** Browsers send the same cookies again and again, and reading them takes longer than finding them. */
+  const cookiesRead = new RecentMap<string, { own: string | undefined; forApplication: string }>(maxCookieHeaders)
+  const readCookies = (cookie: string) => ({
+    own: sessionCookie.read(cookie),
+    forApplication: cookiesForApplication(cookie, production),
+  })
 
   /** A proxy keeps its connections, and reading an address takes longer than finding one. */
   const proxies = new WeakSet<Socket>()
@@ -65,7 +91,7 @@ export const createForwardLane = ({
     request: IncomingMessage,
     response: ServerResponse,
     { host, cookie = '' }: { host?: string; cookie?: string },
-    claims: AccessClaims,
+    readAccess: (cookie: string) => AccessClaims | undefined,
   ) => {
     const { rawHeaders, socket, url = '' } = request
     if (!isFromProxy(socket)) return false
@@ -76,18 +102,23 @@ export const createForwardLane = ({
     if (!application || authorization === undefined || tokenIn(authorization)) return false
     // Where there is a resource, the framework's route judges every other credential.
     if (authorization !== '' && resourcesAtHosts.isAny(asked.origin)) return false
-    // A host with a cookie of its own knows no other, and the framework's route reads it.
-    if (application.hasOwnCookie || isOurPath(asked.path) || isForOther(asked, host, protectedApplications))
-      return false
+    if (isOurPath(asked.path) || isForOther(asked, host, protectedApplications)) return false
     // Nobody is named there. Few applications have open paths, so few requests read Node's object of all headers.
     const hasOpen = application.openPaths.length > 0 || application.openPreflight
     if (hasOpen && isOpen(application, asked, request.headers)) return false
-    if (entryRefusal(application, claims, clock.now())) return false
-    // The framework's route writes the event of the first use.
-    if (!firstUses.isKnown(application, claims)) return false
+    const known = cookiesRead.get(cookie)
+    const cookies = known ?? readCookies(cookie)
+    // A host with a cookie of its own knows no other.
+    const claims = undefinedIfThrown(() =>
+      application.hasOwnCookie ? hostSessions.remembered(cookies.own, application)?.claims : readAccess(cookie),
+    )
+    if (!claims || entryRefusal(application, claims, clock.now())) return false
+    // The framework's route writes the event of the first use. A host with a cookie has it from when it got the cookie.
+    if (!application.hasOwnCookie && !firstUses.isKnown(application, claims)) return false
     const identity = rememberedIdentityOf(claims)
     for (let index = 0; index < identity.length; index += 1) headers[firstValue + 2 * index] = identity[index] ?? ''
-    headers[cookieValue] = cookiesForApplication(cookie, production)
+    if (!known) cookiesRead.set(cookie, cookies)
+    headers[cookieValue] = cookies.forApplication
     headers[cookieValue + 2] = authorization
     response.writeHead(200, headers).end()
     return true

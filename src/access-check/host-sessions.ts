@@ -177,6 +177,7 @@ export type HostSessions = ReturnType<typeof createHostSessions>
 export const createHostSessions = (needed: Needed) => {
   const { database, clock, lifetimes, publicUrl, keys, endedSessions } = needed
   const cookies = createTexts(keys, 'cookie')
+  /** By host and cookie. Only a cookie that was made here for this host has an entry. */
   const known = new RecentMap<string, Known>(maxKnown)
   const reading = new Map<string, Promise<Known>>()
 
@@ -214,28 +215,40 @@ export const createHostSessions = (needed: Needed) => {
     }
   }
 
+  const keyOf = ({ id, proxyOrigin }: Host, value: string) => `${id} ${proxyOrigin} ${value}`
+
+  /** The session, if what was read of it still holds. */
+  const freshOf = ({ session, readAt, askedAt }: Known) => {
+    const now = clock.now().getTime()
+    const isFresh = now < readAt + freshFor || now - askedAt < retryAfterFailure
+    return session && isFresh && now < readAt + knownFor && !hasEnded(session) ? session : undefined
+  }
+
   /**
    * The session of the cookie at this host; undefined if it has none. `isEnough` says whether its proof is enough: if not, the user may have
    * given another one since it was read.
    */
   const find = async (cookie: string | undefined, host: Host, isEnough: (claims: AccessClaims) => boolean) => {
-    const hash = valuesIn(cookie).flatMap((value) => cookies.hashOf(host.proxyOrigin, value) ?? [])[0]
+    const made = valuesIn(cookie).map((value) => ({ value, hash: cookies.hashOf(host.proxyOrigin, value) }))
+    const { value = '', hash } = made.find((each) => each.hash) ?? {}
     if (!hash) return undefined
-    const key = `${host.id} ${hash.toString('base64url')}`
+    const key = keyOf(host, value)
     const before = known.get(key)
     const now = clock.now().getTime()
     if (before && !before.session && now < before.readAt + endedFor) return undefined
-    const session = before?.session && !hasEnded(before.session) ? before.session : undefined
-    const sinceAsked = now - (before?.askedAt ?? 0)
-    const isFresh = before !== undefined && (now < before.readAt + freshFor || sinceAsked < retryAfterFailure)
-    const mayBeEnough = session !== undefined && (isEnough(session.claims) || sinceAsked < retryForProof)
-    if (session && isFresh && mayBeEnough && now < before.readAt + knownFor) return session
+    const session = before && freshOf(before)
+    if (before && session && (isEnough(session.claims) || now - before.askedAt < retryForProof)) return session
     const { session: current } = await readAgain(key, hash, host, before)
     return current && !hasEnded(current) ? current : undefined
   }
 
   return {
     find,
+    /** The session, if memory is sure of it, of the port that has set the cookie last. */
+    remembered: (cookie: string | undefined, host: Host) => {
+      const seen = known.get(keyOf(host, valuesIn(cookie)[0] ?? ''))
+      return seen && freshOf(seen)
+    },
     /** The values of the other ports of this host. */
     ofOtherPorts: (cookie: string | undefined, { proxyOrigin }: Host) =>
       valuesIn(cookie)

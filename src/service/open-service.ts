@@ -140,8 +140,9 @@ const openService = async (given: Config, options: Options) => {
   const http = openHttp(config, platform, rooms)
   const { production, publicUrl, trustProxy, developmentHosts } = config
   const allowedOrigins = createAllowedOrigins(config.allowedOrigins)
-  const { tokens, protectedApplications, resourcesAtHosts, firstUses, boundSessions } = rooms
-  const forward = { protectedApplications, resourcesAtHosts, firstUses, isProxy: createIsProxy(trustProxy), clock }
+  const { tokens, protectedApplications, resourcesAtHosts, firstUses, hostSessions, boundSessions } = rooms
+  const isProxy = createIsProxy(trustProxy)
+  const forward = { protectedApplications, resourcesAtHosts, firstUses, hostSessions, isProxy, clock }
   const onAnswer = metrics?.countRequest
   const fastLane = createFastLane({ tokens, production, allowedOrigins, forward, boundSessions, onAnswer })
   const serverOptions = { log, production, publicUrl, allowedOrigins, trustProxy, developmentHosts, fastLane }

@@ -56,6 +56,13 @@ const cookiePart = (token: fc.Arbitrary<string>) =>
     { weight: 6, arbitrary: token.map((text) => `access_token=${text}`) },
     { weight: 4, arbitrary: fc.constantFrom('theme=dark', 'refresh_token=a.b.c', 'a=b=c', 'lang="de"') },
     {
+      weight: 3,
+      arbitrary: fc.constantFrom(
+        ...['__Host-latchkey=known', '__Host-latchkey=known~other', '__Host-latchkey=other~known', 'latchkey=known'],
+        ...['__Host-latchkey="known"', '__Host-latchkey=known~', '__Host-latchkey', '__host-latchkey=known'],
+      ),
+    },
+    {
       weight: 5,
       arbitrary: token.chain((text) =>
         fc.constantFrom(
@@ -79,7 +86,11 @@ const cookieLines = (token: fc.Arbitrary<string>) => {
   const separator = mostly(fc.constant('; '), fc.constantFrom(';', ';  ', ' ; ', ';\t', ', ', ' ', ';;'), 20)
   const parts = fc.array(fc.tuple(cookiePart(token), separator), { minLength: 1, maxLength: 4 })
   const odd = parts.map((all) => all.map(([part, after], place) => (place < all.length - 1 ? part + after : part)))
-  const usual = fc.tuple(fc.constantFrom('', 'theme=dark; '), token, fc.constantFrom('', '; refresh_token=a.b.c'))
+  const usual = fc.tuple(
+    fc.constantFrom('', 'theme=dark; ', '__Host-latchkey=known; '),
+    token,
+    fc.constantFrom('', '; refresh_token=a.b.c'),
+  )
   const value = mostly(
     usual.map(([before, text, after]) => `${before}access_token=${text}${after}`),
     odd.map((all) => all.join('')),
@@ -149,6 +160,8 @@ const proxied = fc
         'family.localhost',
         'open.localhost',
         'bank.localhost',
+        'elsewhere.example',
+        'guests.example',
       ),
       fc.constantFrom('wiki.localhost.', 'wiki.localhost:80', 'evil.example', 'wiki.localhost@evil.example', ''),
       20,

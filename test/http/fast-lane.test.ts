@@ -7,6 +7,7 @@ import { refuse } from '#contract/outcome.js'
 import { accessCheckRoutes } from '../../src/access-check/access-check.routes.js'
 import { createFastLane } from '../../src/access-check/fast-lane.js'
 import { forwardRoutes, type HostAnswers } from '../../src/access-check/forward.routes.js'
+import { sessionCookie } from '../../src/access-check/host-addresses.js'
 import { readOpenPath } from '../../src/applications/application-rules.js'
 import type { ProtectedApplication } from '../../src/applications/protected-applications.js'
 import { createCookies } from '../../src/http/cookies.js'
@@ -55,6 +56,7 @@ const protectedApplications = {
       'https://family.localhost': { access: 'groups', groups: ['staff'], factors: 1 },
       'https://open.localhost': { access: 'everyone', factors: 1, openPaths: [readOpenPath('/public/')] },
       'https://elsewhere.example': { access: 'everyone', factors: 1, hasOwnCookie: true },
+      'https://guests.example': { access: 'groups', groups: ['guests'], factors: 1, hasOwnCookie: true },
       'https://bank.localhost': { access: 'everyone', factors: 2, maxAge: 10 * minutes },
     }
     const found = all[origin]
@@ -71,6 +73,19 @@ const protectedApplications = {
     )
   },
 }
+
+/** There are no stores here, so each host that has a cookie of its own knows one value. Memory looks at the first of several only. */
+const claimsAtHost: AccessClaims = { ...claimsOf('ada'), sub: 'ada', iss: issuer, aud: issuer, groups: ['staff'] }
+const sessionAtHost = (values: readonly string[] = []) =>
+  values.includes('known')
+    ? {
+        id: '0190c0de-0000-7000-8000-000000000003',
+        sid: claimsAtHost.sid,
+        userId: claimsAtHost.userId,
+        claims: claimsAtHost,
+        endsAt: 0,
+      }
+    : undefined
 
 /** One host is a resource. There is no provider here, so no signed token is a good one. */
 const resource = { address: 'https://mcp.localhost', path: '', scopeNames: ['read'] } as unknown as ResourceAtHost
@@ -104,7 +119,9 @@ const startService = async (given: Options) => {
   const allowedOrigins = createAllowedOrigins(origins)
   const { resourcesAtHosts } = ofResources
   const firstUses = { isKnown: () => true, note: () => undefined }
-  const forward = { protectedApplications, resourcesAtHosts, firstUses, isProxy: createIsProxy(trustProxy), clock }
+  const hostSessions = { remembered: (cookie: string | undefined) => sessionAtHost(cookie?.split('~').slice(0, 1)) }
+  const isProxy = createIsProxy(trustProxy)
+  const forward = { protectedApplications, resourcesAtHosts, firstUses, hostSessions, isProxy, clock }
   const offerAfterProvider = ({ gen, amr }: AccessClaims) =>
     gen === 0 && amr.includes('provider') ? 'offer' : undefined
   const boundSessions = { offerAfterProvider }
@@ -130,11 +147,10 @@ const startService = async (given: Options) => {
   accessCheckRoutes(server, { callers, cookies, tokens, rotate, reserveRotation, boundSessions, clock, log, metrics })
   const config = { publicUrl, production, trustProxy, personalTokens: 'on' as const }
   const knownTokens = { find: async () => undefined }
-  // There are no stores here, so no host has a session of its own.
   const hosts: HostAnswers = {
     begin: (_request, reply) => reply.redirect('/'),
-    sessionOf: async () => undefined,
-    answer: async (_request, reply) => reply.redirect('/'),
+    sessionOf: async ({ headers }) => sessionAtHost(sessionCookie.read(headers.cookie)?.split('~')),
+    answer: async () => refuse('not_found'),
   }
   const forwarding = {
     ...ofResources,
@@ -280,6 +296,33 @@ describe('the fast lane and the framework', () => {
       '401',
       '400',
     ])
+    expect(withLane.count.answered).toBe(before + 3)
+  })
+
+  it('answer a proxy alike at a host with a cookie of its own', async () => {
+    const before = withLane.count.answered
+    const proxied = (cookie: string, host = 'elsewhere.example') =>
+      `GET /api/auth/forward HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-Method: GET\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: ${host}\r\nX-Forwarded-Uri: /a\r\nCookie: ${cookie}\r\n\r\n`
+    const token = signAccess(claimsOf('ada'))
+    const own = '__Host-latchkey=known'
+    const texts = [
+      proxied(own),
+      proxied(`theme=dark; ${own}; access_token=${token}; access_token=${token}`),
+      proxied('__Host-latchkey=known~other'),
+      proxied('__Host-latchkey=other~known'),
+      proxied('__Host-latchkey=other'),
+      proxied(`${own}; ${own}`),
+      proxied(`access_token=${token}`),
+      proxied(own, 'guests.example'),
+      proxied(own, 'wiki.localhost'),
+      proxied(own).replace('X-Forwarded-Uri: /a', 'X-Forwarded-Uri: /.latchkey/start'),
+      proxied(own).replace('\r\nCookie', '\r\nSec-Fetch-Site: cross-site\r\nCookie'),
+    ]
+    const answers = await ask(withLane, ...texts)
+    expect(answers).toEqual(await ask(without, ...texts))
+    const statuses = ['200', '200', '200', '200', '401', '401', '401', '403', '401', '404', '401']
+    expect(answers.map((answer) => answer.slice(9, 12))).toEqual(statuses)
+    expect(answers[1]).toMatch(/\r\ncookie: theme=dark\r\n/i)
     expect(withLane.count.answered).toBe(before + 3)
   })
 
