@@ -72,7 +72,7 @@ const Variables = ({ variables }: { variables: AdminSettings['variables'] }) => 
   )
 }
 
-const useSettingText = () => {
+export const useSettingText = () => {
   const { choices, allDomains } = useWords('configuration')
   return (value: string | readonly string[]) => {
     if (typeof value !== 'string') return value.length === 0 ? allDomains : value.join(', ')
