@@ -274,6 +274,7 @@ export const de: Words = {
     invitation: 'Die erste Einladung',
     invitationText: 'Laden Sie die Menschen ein, die Ihre Anwendungen benutzen werden.',
     invite: 'Jemanden einladen',
+    addApplication: 'Eine Anwendung hinzufügen',
   },
 
   // Signing in, and proving it again.

@@ -271,6 +271,7 @@ export const en = {
     invitation: 'The first invitation',
     invitationText: 'Invite the people who will use your applications.',
     invite: 'Invite someone',
+    addApplication: 'Add an application',
   },
 
   // Signing in, and proving it again.

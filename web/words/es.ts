@@ -260,6 +260,7 @@ export const es: Words = {
     invitation: 'La primera invitación',
     invitationText: 'Invita a las personas que usarán tus aplicaciones.',
     invite: 'Invitar a alguien',
+    addApplication: 'Añadir una aplicación',
   },
 
   // Signing in, and proving it again.

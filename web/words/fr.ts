@@ -267,6 +267,7 @@ export const fr: Words = {
     invitation: 'La première invitation',
     invitationText: 'Invitez les personnes qui utiliseront vos applications.',
     invite: 'Inviter quelqu’un',
+    addApplication: 'Ajouter une application',
   },
 
   // Signing in, and proving it again.

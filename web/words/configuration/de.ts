@@ -9,6 +9,7 @@ export const configuration: Words['configuration'] = {
     who: 'Wer darf sie nutzen?',
   },
   next: 'Weiter',
+  chooseGroup: 'Wählen Sie mindestens eine Gruppe, oder alle.',
   previous: 'Zurück',
   program: 'Art des Programms',
   programs: {

@@ -8,6 +8,7 @@ export const configuration = {
     who: 'Who may use it?',
   },
   next: 'Next',
+  chooseGroup: 'Choose at least one group, or everyone.',
   previous: 'Back',
   program: 'Kind of program',
   programs: {

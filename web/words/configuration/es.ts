@@ -9,6 +9,7 @@ export const configuration: Words['configuration'] = {
     who: '¿Quién puede usarla?',
   },
   next: 'Siguiente',
+  chooseGroup: 'Elige al menos un grupo, o a todos.',
   previous: 'Atrás',
   program: 'Tipo de programa',
   programs: {

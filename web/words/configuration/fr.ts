@@ -9,6 +9,7 @@ export const configuration: Words['configuration'] = {
     who: 'Qui peut l’utiliser ?',
   },
   next: 'Suivant',
+  chooseGroup: 'Choisissez au moins un groupe, ou tout le monde.',
   previous: 'Retour',
   program: 'Type de programme',
   programs: {
