@@ -1,4 +1,4 @@
-import { createHash, createHmac, type KeyObject } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { mayUse } from '../applications/applications.js'
 import type { ProtectedApplication } from '../applications/protected-applications.js'
 import type { AccessClaims } from '../contract/access-claims.js'
@@ -6,7 +6,7 @@ import { isRefused, refuse } from '../contract/outcome.js'
 import type { RequestOrigin } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import { days, minutes, seconds } from '../lib/durations.js'
-import { equalInConstantTime, fingerprint, randomToken } from '../lib/random.js'
+import { equalInConstantTime, fingerprint, type Key, randomToken } from '../lib/random.js'
 import { RecentMap } from '../lib/recent.js'
 import { uuidv7 } from '../lib/uuid.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
@@ -46,8 +46,8 @@ export type Host = Pick<ProtectedApplication, 'id' | 'name' | 'proxyOrigin'>
 const textShape = /^([\w-]{43})\.([\w-]{43})$/
 
 /** Random bits with a MAC over them and the host, so that a made-up value and that of another host cost no query. */
-const createTexts = (keys: readonly KeyObject[], kind: 'code' | 'cookie') => {
-  const macOf = (key: KeyObject, origin: string, random: string) =>
+const createTexts = (keys: readonly Key[], kind: 'code' | 'cookie') => {
+  const macOf = (key: Key, origin: string, random: string) =>
     createHmac('sha256', key).update(`${kind} ${origin} ${random}`).digest()
   return {
     make: (origin: string) => {
@@ -101,7 +101,7 @@ type Needed = SessionLimits & {
   database: Database
   clock: Clock
   publicUrl: string
-  keys: readonly KeyObject[]
+  keys: readonly Key[]
   users: UsersRoom['users']
   sessions: SessionsRoom['sessions']
   endStolen: SessionsRoom['endStolen']
