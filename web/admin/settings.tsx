@@ -108,7 +108,11 @@ const Setting = ({ setting, reload }: Props) => {
   const mayChange = mayManage && isChangedHere(setting)
   return (
     <Panel title={title} level={3} state={{ text: textOf(value) }}>
-      <p class="panel-lead">{`${fill(words.byDefault, { value: textOf(setting.default) })} · ${whoSet(setting)}`}</p>
+      <p class="panel-lead">
+        {setBy === 'default'
+          ? words.default
+          : `${fill(words.byDefault, { value: textOf(setting.default) })} · ${whoSet(setting)}`}
+      </p>
       {mayChange && (
         <div class="button-row">
           <Button label={`${words.change}: ${title}`} onPress={() => setOpen('change')}>{`${words.change}…`}</Button>
