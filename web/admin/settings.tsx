@@ -110,7 +110,7 @@ const Setting = ({ setting, reload }: Props) => {
     <Panel title={title} level={3} state={{ text: textOf(value) }}>
       <p class="panel-lead">
         {setBy === 'default'
-          ? words.default
+          ? whoSet(setting)
           : `${fill(words.byDefault, { value: textOf(setting.default) })} · ${whoSet(setting)}`}
       </p>
       {mayChange && (
