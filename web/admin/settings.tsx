@@ -17,7 +17,7 @@ export const SettingsScreen = () => {
   const words = useWords('configuration')
   const read = useRead(calls.settings)
   return (
-    <Screen title={title} lead={words.settingsLead}>
+    <Screen title={title} lead={`${words.settingsLead} ${words.settingsSoon}`}>
       <Loaded {...read}>
         {({ settings, variables }) => (
           <div class="stack">
@@ -126,7 +126,7 @@ const Setting = ({ setting, reload }: Props) => {
       {open === 'change' && (
         <ChangeDialog
           {...dialog}
-          lead={words.settingsLead}
+          lead={words.settingsSoon}
           submitLabel={words.save}
           call={({ value: typed = '' }) =>
             calls.changeSetting(name, version, Array.isArray(value) ? linesIn(typed) : typed)

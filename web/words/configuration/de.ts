@@ -76,7 +76,8 @@ export const configuration: Words['configuration'] = {
   typeName: 'Geben Sie zur Bestätigung den Namen ein: {name}',
   otherName: 'Das ist ein anderer Name. Nichts wurde gelöscht.',
   deleted: '{name} ist gelöscht.',
-  settingsLead: 'Wer hereinkommt, und wie. Eine Änderung gilt nach höchstens zwei Sekunden.',
+  settingsLead: 'Wer hereinkommt, und wie.',
+  settingsSoon: 'Eine Änderung gilt nach höchstens zwei Sekunden.',
   settings: {
     registration: 'Wer ein Konto anlegen kann',
     registrationDomains: 'Domains, die sich registrieren können',

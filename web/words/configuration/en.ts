@@ -75,7 +75,8 @@ export const configuration = {
   typeName: 'To confirm, type its name: {name}',
   otherName: 'This is another name. Nothing was deleted.',
   deleted: '{name} is deleted.',
-  settingsLead: 'Who gets in, and how. A change takes effect within two seconds.',
+  settingsLead: 'Who gets in, and how.',
+  settingsSoon: 'A change takes effect within two seconds.',
   settings: {
     registration: 'Who can create an account',
     registrationDomains: 'Domains that can register',

@@ -76,7 +76,8 @@ export const configuration: Words['configuration'] = {
   typeName: 'Para confirmar, escriba su nombre: {name}',
   otherName: 'Es otro nombre. No se ha eliminado nada.',
   deleted: '{name} está eliminada.',
-  settingsLead: 'Quién entra, y cómo. Un cambio se aplica en dos segundos.',
+  settingsLead: 'Quién entra, y cómo.',
+  settingsSoon: 'Un cambio se aplica en dos segundos.',
   settings: {
     registration: 'Quién puede crear una cuenta',
     registrationDomains: 'Dominios que pueden registrarse',

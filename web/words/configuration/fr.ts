@@ -76,7 +76,8 @@ export const configuration: Words['configuration'] = {
   typeName: 'Pour confirmer, saisissez son nom : {name}',
   otherName: 'C’est un autre nom. Rien n’a été supprimé.',
   deleted: '{name} est supprimée.',
-  settingsLead: 'Qui entre, et comment. Un changement s’applique en deux secondes.',
+  settingsLead: 'Qui entre, et comment.',
+  settingsSoon: 'Un changement s’applique en deux secondes.',
   settings: {
     registration: 'Qui peut créer un compte',
     registrationDomains: 'Domaines qui peuvent s’inscrire',
