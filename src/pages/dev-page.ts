@@ -35,7 +35,8 @@ main>.card+.card{margin-top:1.5rem}
 .about time{white-space:nowrap}
 .about,.back,dt,summary{color:var(--muted);font-size:var(--size-small)}
 .back{margin-bottom:0}
-.back a,summary{display:inline-block;padding:.75rem 0}
+.back a{display:inline-block}
+.back a,summary{padding:.75rem 0}
 dl>div{display:flex;gap:.75rem;font-size:var(--size-medium)}
 dt{flex:none;width:3.5rem;line-height:1.6}
 pre{white-space:pre-wrap;font-size:var(--size-medium)}
