@@ -189,7 +189,7 @@ it('leads from a number into the events, which have one line each below their da
 it('compares with the days before, for a range of one’s own too', async () => {
   await show('#overview')
   await page.getByLabel('Period').selectOption({ label: 'The last 7 days' })
-  await page.getByText('against the 7 days before').first().waitFor()
+  await page.getByText('compared with the 7 days before').first().waitFor()
   await looksRight('overview-1280')
   await page.setViewportSize(phone)
   await looksRight('overview-390')

@@ -15,8 +15,7 @@ export const de: Words = {
     email: 'E-Mail',
     username: 'Benutzername',
     identifier: 'Benutzername oder E-Mail',
-    usernameRule:
-      'Bis zu 64 Buchstaben und Ziffern eines Alphabets, dazwischen auch Punkt, Unterstrich und Bindestrich.',
+    usernameRule: 'Buchstaben und Ziffern, dazwischen auch Punkt, Unterstrich und Bindestrich.',
     password: 'Passwort',
     showPassword: 'Passwort anzeigen',
     hidePassword: 'Passwort verbergen',
@@ -397,7 +396,7 @@ export const de: Words = {
     title: 'Zweiter Schritt',
     heading: 'Code eingeben',
     recoveryHeading: 'Wiederherstellungs\u00adcode eingeben',
-    codeHint: '6 Ziffern. Sie werden gesendet, sobald die letzte da ist.',
+    codeHint: '6 Ziffern, die mit der letzten gleich gesendet werden.',
     lead: 'Öffnen Sie Ihre Authenticator-App, und geben Sie den Code ein, den sie für diese Seite anzeigt.',
     code: 'Code aus der App',
     recoveryLead:
@@ -997,7 +996,7 @@ export const de: Words = {
     },
   },
   'account-life': {
-    edit: 'Namen oder Benutzernamen ändern',
+    edit: 'Namen ändern',
     names: 'Name und Benutzername',
     nameHint: 'Lassen Sie das Feld leer, um den Namen zu entfernen.',
     usernameHint: 'Damit melden Sie sich an. Der alte bleibt 30 Tage lang für Sie reserviert.',
