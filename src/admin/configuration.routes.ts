@@ -6,13 +6,14 @@ import { changeFrom, newApplicationFrom, shapeFault } from '../applications/appl
 import type { Application } from '../applications/applications.js'
 import { iconFault, iconFaults } from '../applications/icons.js'
 import { generalSettings, programs } from '../applications/program-settings.js'
-import { type ProxyName, proxySettings } from '../applications/proxy-lines.js'
+import { type ProxyName, proxyNames, proxySettings } from '../applications/proxy-lines.js'
 import { settingVersion } from '../configuration/setting-changes.js'
 import {
   AdminAddedApplication,
   AdminAddedSecret,
   AdminApplication,
   AdminApplicationDeletion,
+  AdminApplicationLines,
   AdminApplicationPatch,
   AdminApplications,
   AdminChangeBack,
@@ -93,6 +94,8 @@ const describer = (app: Needed) => {
   }
 }
 
+const checkOf = (name: string) => `latchkey application check ${JSON.stringify(name)}`
+
 /** What goes into the settings of the program, and of the proxy in front of it. */
 const textsToPaste = (
   { id, name, home, redirectAddresses, proxyOrigin }: Application,
@@ -110,13 +113,25 @@ const textsToPaste = (
 ) => [
   ...(redirectAddresses.length > 0 ? [generalSettings(id, secret, issuer)] : []),
   ...(program ? [programs[program].settings({ id, secret: secret ?? '', issuer, name, home })] : []),
-  ...(proxy && proxyOrigin !== undefined
-    ? [proxySettings(proxy, proxyOrigin, issuer, `latchkey application check ${JSON.stringify(name)}`)]
+  ...(proxy && proxyOrigin !== undefined ? [proxySettings(proxy, proxyOrigin, issuer, checkOf(name))] : []),
+]
+
+/** The same for an application that is there. Its secrets were shown once. */
+const linesOf = (
+  { id, name, kind, redirectAddresses, proxyOrigin }: Application,
+  issuer: string,
+): AdminApplicationLines['lines'] => [
+  ...(redirectAddresses.length > 0
+    ? [{ for: 'program' as const, text: generalSettings(id, kind === 'web' ? '…' : undefined, issuer) }]
     : []),
+  ...(proxyOrigin === undefined ? [] : proxyNames).map((proxy) => ({
+    for: proxy,
+    text: proxySettings(proxy, proxyOrigin ?? '', issuer, checkOf(name)),
+  })),
 ]
 
 const readAndAddRoutes = (server: Server, app: Needed, adminGuard: AdminGuard) => {
-  const { applicationChanges, issuer } = app
+  const { applications, applicationChanges, issuer } = app
   const describe = describer(app)
 
   adminRoute(server, `GET ${adminPath}/applications`, {
@@ -126,6 +141,19 @@ const readAndAddRoutes = (server: Server, app: Needed, adminGuard: AdminGuard) =
     refuses: [],
     answers: { 200: AdminApplications },
     handle: describe.all,
+  })
+
+  adminRoute(server, `GET ${adminPath}/applications/:id/lines`, {
+    guard: adminGuard.read,
+    tag,
+    summary: 'What goes into the settings of an application, and of each proxy, without a secret',
+    params: applicationId,
+    refuses: [],
+    answers: { 200: AdminApplicationLines },
+    handle: async ({ params: { id } }) => {
+      const application = await applications.find(id)
+      return application ? { lines: linesOf(application, issuer) } : refuse('not_found')
+    },
   })
 
   adminRoute(server, `POST ${adminPath}/applications`, {

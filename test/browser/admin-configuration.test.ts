@@ -70,6 +70,9 @@ it('adds an application in three steps, with its secret and the lines to paste',
   // Also after "Back", the choice of the last step counts.
   const [application] = await latchkey.app.rooms.applications.list()
   expect(application).toMatchObject({ groups: ['admins'] })
+  // Those of the proxies are needed again when a machine is replaced.
+  await page.getByText('For the program').click()
+  await page.getByText('client_secret  …').waitFor()
   await looksRight('application')
 })
 

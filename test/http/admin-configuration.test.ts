@@ -108,6 +108,15 @@ it('a known program fills what is not said, and the answer has the lines to past
     secret: null,
     paste: [expect.stringContaining('import latchkey')],
   })
+  const linesOf = async (name: string) => (await send(ada, 'GET', `/applications/${(await named(name)).id}/lines`)).body
+  const { id: grafanaId } = await named('Grafana')
+  expect(await linesOf('Grafana')).toEqual({
+    lines: [{ for: 'program', text: expect.stringMatching(new RegExp(`client_id +${grafanaId}\nclient_secret +…\n`)) }],
+  })
+  const { lines } = (await linesOf('Site')) as { lines: { for: string; text: string }[] }
+  expect(lines.map((each) => each.for)).toEqual(['caddy', 'nginx', 'traefik', 'haproxy'])
+  for (const { text } of lines) expect(text).toContain('https://site.example')
+  expect((await send(ada, 'GET', '/applications/none/lines')).status).toBe(404)
   for (const name of ['Grafana', 'Site']) {
     const { id, version } = await named(name)
     expect((await send(ada, 'DELETE', `/applications/${id}`, { name }, version)).status).toBe(204)

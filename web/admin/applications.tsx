@@ -14,6 +14,7 @@ import { useProblemSentence } from './problems.js'
 import { Programs } from './programs.js'
 import { Loaded, Screen, useAdmin, useRead } from './screen.js'
 import { type Column, Table } from './table.js'
+import { proxyNames, ToPaste } from './to-paste.js'
 import { type Fact, Facts } from './user-facts.js'
 
 /** In the place of an id: the screen that adds one. No id has capitals. */
@@ -128,6 +129,9 @@ export const ApplicationScreen = ({ id }: { id: string }) => {
                 call={(patch) => calls.changeApplication(application.id, application.version, patch)}
               />
               <Errors application={application} />
+              {(application.proxy !== null || (application.redirect ?? []).length > 0) && (
+                <Lines application={application} />
+              )}
               {application.kind === 'web' && (
                 <Secrets
                   application={application}
@@ -166,6 +170,26 @@ const Errors = ({ application: { errors, normalEnds } }: Props) => {
           <ProblemList problems={normalEnds} />
         </details>
       )}
+    </Panel>
+  )
+}
+
+/** They were shown when the application was added, and are needed again when a proxy or a machine is replaced. */
+const Lines = ({ application: { id } }: Props) => {
+  const { lines, linesLead, programLines } = useWords('configuration')
+  const read = useRead(() => calls.linesOfApplication(id))
+  return (
+    <Panel title={lines} lead={linesLead}>
+      <Loaded {...read}>
+        {(value) =>
+          value.lines.map(({ for: place, text }) => (
+            <details key={place}>
+              <summary>{place === 'program' ? programLines : proxyNames[place]}</summary>
+              <ToPaste text={text} />
+            </details>
+          ))
+        }
+      </Loaded>
     </Panel>
   )
 }

@@ -5,6 +5,7 @@ import type {
   AdminAddedApplication,
   AdminAddedSecret,
   AdminApplication,
+  AdminApplicationLines,
   AdminApplicationPatch,
   AdminApplications,
   AdminChangeBack,
@@ -78,6 +79,7 @@ export const calls = {
     change<AdminApplication>('PATCH', applicationPath(id), patch, version),
   addApplication: (application: Static<typeof AdminNewApplication>) =>
     change<AdminAddedApplication>('POST', 'applications', application),
+  linesOfApplication: (id: string) => read<AdminApplicationLines>(`${applicationPath(id)}/lines`),
   deleteApplication: (id: string, version: string, name: string) =>
     change('DELETE', applicationPath(id), { name }, version),
   endAccess: (id: string, reason: string) => change('POST', `${applicationPath(id)}/end-access`, { reason }),

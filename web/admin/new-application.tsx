@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Static } from 'typebox'
 import type { AdminAddedApplication, AdminNewApplication } from '#contract/admin/admin-bodies.js'
 import { keepUnsaved, takeUnsaved } from '../browser/storage.js'
-import { Button, CopyButton } from '../components/button.js'
+import { Button } from '../components/button.js'
 import { Field, SelectField } from '../components/field.js'
 import { Form, type Problems, type Values, valuesOf } from '../components/form.js'
 import { useWords } from '../hooks/settings.js'
@@ -16,6 +16,7 @@ import { useChangeProblems } from './change-dialog.js'
 import { addressIn, LinesField, linesIn } from './lines-field.js'
 import { fragmentOf, listFragment } from './place.js'
 import { Screen, useAdmin } from './screen.js'
+import { proxyNames, proxyPrograms, ToPaste } from './to-paste.js'
 
 type Body = Static<typeof AdminNewApplication>
 
@@ -25,7 +26,6 @@ type Program = keyof typeof programNames | keyof Words['configuration']['program
 
 const known = ['grafana', 'gitea', 'nextcloud'] as const
 const isKnown = (program: Program): program is (typeof known)[number] => known.some((each) => each === program)
-const proxyPrograms = ['caddy', 'nginx', 'traefik', 'haproxy'] as const
 
 /** What is asked in the second step, and what it becomes. */
 const bodyOf = (program: Program, typed: Values): Partial<Body> => {
@@ -201,8 +201,6 @@ const Addresses = ({ program, typed }: { program: Program; typed: Values }) => {
   )
 }
 
-const proxyNames = { caddy: 'Caddy', nginx: 'nginx', traefik: 'Traefik', haproxy: 'HAProxy' } as const
-
 const WhoMayUseNew = ({ typed }: { typed: Values }) => {
   const { fields } = useWords('configuration')
   return (
@@ -224,13 +222,7 @@ const Added = ({ application: { id, name, home }, secret, paste }: AdminAddedApp
       <section class="panel">
         {secret !== null && <ShownSecret secret={secret} />}
         {paste.map((text) => (
-          <div key={text} class="to-paste">
-            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what is wider than the window is scrolled with the keys */}
-            <pre lang="en" tabIndex={0}>
-              {text}
-            </pre>
-            <CopyButton text={text} label={words.copy} copiedLabel={words.copied} />
-          </div>
+          <ToPaste key={text} text={text} />
         ))}
         <div class="button-row">
           {home !== null && (

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Static } from 'typebox'
 import type { AdminNewResource, AdminResource, AdminResourcePatch } from '#contract/admin/admin-bodies.js'
-import { Button, CopyButton } from '../components/button.js'
+import { Button } from '../components/button.js'
 import { Field } from '../components/field.js'
 import { Form, type Problems, type Values } from '../components/form.js'
 import { Panel } from '../components/panel.js'
@@ -17,6 +17,7 @@ import { useMeanwhile } from './meanwhile.js'
 import { fragmentOf, listFragment } from './place.js'
 import { Loaded, Screen, useAdmin, useRead } from './screen.js'
 import { type Column, Table } from './table.js'
+import { ToPaste } from './to-paste.js'
 import { type Fact, Facts } from './user-facts.js'
 
 type Scopes = AdminResource['scopes']
@@ -186,21 +187,8 @@ const ForItsServer = ({ paste }: AdminResource) => {
   const words = useWords('configuration')
   return (
     <Panel title={words.resource.forServer} lead={words.resource.forServerLead}>
-      <ToPaste paste={paste} />
+      <ToPaste text={paste} />
     </Panel>
-  )
-}
-
-const ToPaste = ({ paste }: Pick<AdminResource, 'paste'>) => {
-  const words = useWords('configuration')
-  return (
-    <div class="to-paste">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what is wider than the window is scrolled with the keys */}
-      <pre lang="en" tabIndex={0}>
-        {paste}
-      </pre>
-      <CopyButton text={paste} label={words.copy} copiedLabel={words.copied} />
-    </div>
   )
 }
 
@@ -280,7 +268,7 @@ const Added = ({ id, name, paste }: AdminResource) => {
   return (
     <Screen title={name} lead={fill(words.resource.added, { name })}>
       <Panel title={words.resource.forServer} lead={words.resource.forServerLead}>
-        <ToPaste paste={paste} />
+        <ToPaste text={paste} />
         <div class="button-row">
           <a class="button primary" href={fragmentOf('resources', id)}>
             {words.toApplication}

@@ -107,6 +107,20 @@ export const AdminAddedApplication = Type.Object(
 )
 export type AdminAddedApplication = Static<typeof AdminAddedApplication>
 
+export const AdminApplicationLines = Type.Object(
+  {
+    lines: Type.Array(
+      Type.Object({
+        for: OneOf(['program', 'caddy', 'nginx', 'traefik', 'haproxy']),
+        text: Type.String(),
+      }),
+      { description: 'What goes into the settings of the program, and of each proxy. No secret is in it' },
+    ),
+  },
+  { title: 'AdminApplicationLines' },
+)
+export type AdminApplicationLines = Static<typeof AdminApplicationLines>
+
 /**
  * `PATCH /applications/:id` with `If-Match`: answers with the application. What is left out stays; null is the default. A reason is needed
  * if users may lose their access.

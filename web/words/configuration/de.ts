@@ -51,6 +51,10 @@ export const configuration: Words['configuration'] = {
   copied: 'Kopiert',
   openIt: '{name} öffnen',
   toApplication: 'Zu ihren Einstellungen',
+  lines: 'Zeilen zum Einfügen',
+  linesLead:
+    'In die Einstellungen des Programms oder des Proxys davor. Geheimnisse werden nur gezeigt, wenn sie entstehen.',
+  programLines: 'Für das Programm',
   told: 'Alle Administratoren bekommen eine E-Mail darüber.',
   change: 'Ändern',
   changeTitle: '{name} ändern',

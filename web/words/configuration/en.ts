@@ -50,6 +50,10 @@ export const configuration = {
   copied: 'Copied',
   openIt: 'Open {name}',
   toApplication: 'To its settings',
+  lines: 'Lines to paste',
+  linesLead:
+    'Into the settings of the program, or of the proxy in front of it. Secrets are shown only when they are made.',
+  programLines: 'For the program',
   told: 'All administrators get an email about it.',
   change: 'Change',
   changeTitle: 'Change {name}',

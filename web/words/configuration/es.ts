@@ -51,6 +51,10 @@ export const configuration: Words['configuration'] = {
   copied: 'Copiado',
   openIt: 'Abrir {name}',
   toApplication: 'A sus ajustes',
+  lines: 'Líneas para pegar',
+  linesLead:
+    'En los ajustes del programa o del proxy que tiene delante. Los secretos solo se muestran cuando se crean.',
+  programLines: 'Para el programa',
   told: 'Todos los administradores reciben un correo al respecto.',
   change: 'Cambiar',
   changeTitle: 'Cambiar {name}',
