@@ -19,7 +19,9 @@ type FirefoxPage = {
   evaluate<Result>(act: (argument: string) => Promise<Result>, argument: string): Promise<Result>
   setDefaultTimeout(milliseconds: number): void
   keyboard: { press(key: string): Promise<void> }
+  cookies(): Promise<FirefoxCookie[]>
   setCookie(...cookies: { name: string; value: string; domain: string; path: string }[]): Promise<void>
+  deleteCookie(...cookies: FirefoxCookie[]): Promise<void>
 }
 
 type FirefoxCookie = { name: string; value: string; domain: string }
