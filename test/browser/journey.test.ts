@@ -117,7 +117,7 @@ describe('a new user', () => {
     await page.getByText(/^Strength: Very weak$/).waitFor()
     const steps = await filled.count()
     await fillIn(page, { Username: 'ta ken', Email: 'not an address', 'Choose a password': 'Harbor91' })
-    await page.getByText('a special character').waitFor()
+    await page.locator('.password-rules').getByText('a special character').waitFor()
     await page.getByText(/^Strength: Weak$/).waitFor()
     expect(await filled.count()).toBeGreaterThan(steps)
     await expect
