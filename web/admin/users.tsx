@@ -197,15 +197,17 @@ const UserTools = ({ filter, shown, count }: { filter: Filter; shown: number; co
     saveFile(usersAsCsv(users), 'users.csv', 'text/csv')
     showSuccess(fill(after === undefined ? words.exported : words.exportCut, { count: formatNumber(users.length) }))
   }
-  if (shown === 0) return null
+  // The region stays while nothing is found, so that a screen reader knows it when there is something again.
   return (
-    <div class="tools">
+    <div class={shown === 0 ? 'visually-hidden' : 'tools'}>
       <p class="panel-lead" role="status">
-        {count === undefined ? words.many : fill(words.found, { count: formatNumber(count) })}
+        {shown > 0 && (count === undefined ? words.many : fill(words.found, { count: formatNumber(count) }))}
       </p>
-      <div class="button-row">
-        <Button onPress={save}>{words.exportCsv}</Button>
-      </div>
+      {shown > 0 && (
+        <div class="button-row">
+          <Button onPress={save}>{words.exportCsv}</Button>
+        </div>
+      )}
     </div>
   )
 }
