@@ -24,10 +24,14 @@ const startBare = async (program, env) => {
   return { port, pid: server.pid, stop: server.stop }
 }
 
-/** With a secret it checks the signature of each access token. @param {{ status: number, headers: string[], body: string }} answer @param {string} [secret] */
-export const startBareHttp = (answer, secret) =>
+/**
+ * With a secret it checks the signature of each access token.
+ * @param {{ status: number, headers: string[], body: string }} answer @param {string} [secret] @param {number} [workers]
+ */
+export const startBareHttp = (answer, secret, workers = 1) =>
   startBare(new URL('bare-http.mjs', import.meta.url), {
     ANSWER: JSON.stringify(answer),
+    WORKERS: String(workers),
     ...(secret !== undefined && { SECRET: secret }),
   })
 

@@ -1,4 +1,4 @@
-import { createHash, createHmac, type KeyObject } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { mayUse } from '../applications/applications.js'
 import type { ProtectedApplication } from '../applications/protected-applications.js'
 import type { AccessClaims } from '../contract/access-claims.js'
@@ -6,7 +6,7 @@ import { isRefused, refuse } from '../contract/outcome.js'
 import type { RequestOrigin } from '../http/request-origin.js'
 import type { Clock } from '../lib/clock.js'
 import { days, minutes, seconds } from '../lib/durations.js'
-import { equalInConstantTime, fingerprint, randomToken } from '../lib/random.js'
+import { equalInConstantTime, fingerprint, type Key, randomToken } from '../lib/random.js'
 import { RecentMap } from '../lib/recent.js'
 import { uuidv7 } from '../lib/uuid.js'
 import type { MessagesRoom } from '../messages/open-messages.js'
@@ -46,8 +46,8 @@ export type Host = Pick<ProtectedApplication, 'id' | 'name' | 'proxyOrigin'>
 const textShape = /^([\w-]{43})\.([\w-]{43})$/
 
 /** Random bits with a MAC over them and the host, so that a made-up value and that of another host cost no query. */
-const createTexts = (keys: readonly KeyObject[], kind: 'code' | 'cookie') => {
-  const macOf = (key: KeyObject, origin: string, random: string) =>
+const createTexts = (keys: readonly Key[], kind: 'code' | 'cookie') => {
+  const macOf = (key: Key, origin: string, random: string) =>
     createHmac('sha256', key).update(`${kind} ${origin} ${random}`).digest()
   return {
     make: (origin: string) => {
@@ -101,7 +101,7 @@ type Needed = SessionLimits & {
   database: Database
   clock: Clock
   publicUrl: string
-  keys: readonly KeyObject[]
+  keys: readonly Key[]
   users: UsersRoom['users']
   sessions: SessionsRoom['sessions']
   endStolen: SessionsRoom['endStolen']
@@ -125,11 +125,13 @@ const createCodes = (needed: Needed) => {
     offer: async (holder: TokenHolder, { host, challenge, returnTo }: Offer, client: RequestOrigin) => {
       const { userId, sessionId: sid } = holder
       const outcome = await commitUnlessRefused(database, async (sql) => {
-        const user = await users.lockEnabled(sql, userId)
+        const [user, proof, [access]] = await Promise.all([
+          users.lockEnabled(sql, userId),
+          sessions.lockOfHolder(sql, holder),
+          store.holdApplication(sql, host.id, host.proxyOrigin),
+        ])
         if (!user) return refuse('not_authenticated')
-        const proof = await sessions.lockOfHolder(sql, holder)
         if (isRefused(proof)) return proof
-        const [access] = await store.holdApplication(sql, host.id, host.proxyOrigin)
         if (!access || !mayUse(access, user.groups)) return refuse('group_required')
         const now = clock.now()
         const [use] = await store.upsertUse(sql, { id: uuidv7(now), sid, applicationId: host.id, userId, now })
@@ -170,14 +172,8 @@ const valuesIn = (cookie: string | undefined) => (cookie ?? '').split('~')
 
 export type HostSessions = ReturnType<typeof createHostSessions>
 
-/**
- * The sessions of hosts that get none of our cookies. Each belongs to a session here and ends with it; freshness and factors are those of
- * that session. The first check at an instance asks the database, and later ones memory, together with the list of ended sessions.
- */
-export const createHostSessions = (needed: Needed) => {
-  const { database, clock, lifetimes, publicUrl, keys, endedSessions } = needed
-  const cookies = createTexts(keys, 'cookie')
-  /** By host and cookie. Only a cookie that was made here for this host has an entry. */
+/** What the database says of cookies. The last answer of each is kept by host and cookie; only a cookie that was made here has one. */
+const createReads = ({ database, clock, lifetimes, publicUrl, endedSessions }: Needed) => {
   const known = new RecentMap<string, Known>(maxKnown)
   const reading = new Map<string, Promise<Known>>()
 
@@ -214,6 +210,18 @@ export const createHostSessions = (needed: Needed) => {
       throw error
     }
   }
+
+  return { known, hasEnded, readAgain }
+}
+
+/**
+ * The sessions of hosts that get none of our cookies. Each belongs to a session here and ends with it; freshness and factors are those of
+ * that session. The first check at an instance asks the database, and later ones memory, together with the list of ended sessions.
+ */
+export const createHostSessions = (needed: Needed) => {
+  const { database, clock, keys, endedSessions } = needed
+  const cookies = createTexts(keys, 'cookie')
+  const { known, hasEnded, readAgain } = createReads(needed)
 
   const keyOf = ({ id, proxyOrigin }: Host, value: string) => `${id} ${proxyOrigin} ${value}`
 

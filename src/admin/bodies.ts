@@ -14,8 +14,7 @@ import type {
 } from '../contract/admin/admin-bodies.js'
 import { describeDevice } from '../contract/device-names.js'
 import type { StoredEvent } from '../messages/events.js'
-import { guardLines } from '../openid/resources/guard-lines.js'
-import { fullResourceShapeOf, type Resource } from '../openid/resources/resource.js'
+import { fullResourceShapeOf, guardLines, type Resource } from '../openid/resources/resource.js'
 import type { FoundUser } from '../users/search.js'
 import type { Obstacle } from './obstacles.js'
 

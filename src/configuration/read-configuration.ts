@@ -19,7 +19,7 @@ import { nearestName } from '../settings/likely-typos.js'
 import type { LiveSettingsReader } from '../settings/live-settings.js'
 import { readLiveSetting } from '../settings/live-settings.js'
 import { ConfigurationFault, faultIn } from './configuration-fault.js'
-import { type Found, longestSecretFile, readDocument, readFileOnce, readWhole } from './read-document.js'
+import { type Found, longestSecretFile, readDocument, readFileOnce, readWhole } from './document.js'
 
 /** One thing that a file names. `shape` is what the file says about it, without its secrets and its icon. */
 export type Wanted = {

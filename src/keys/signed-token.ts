@@ -1,4 +1,5 @@
 import { type KeyObject, sign, verify } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import { isRefused } from '../contract/outcome.js'
 import type { Clock } from '../lib/clock.js'
 import { seconds } from '../lib/durations.js'
@@ -65,12 +66,12 @@ const signInThread = (key: KeyObject, text: string) =>
     )
   })
 
-/**
- * Makes RSA signatures outside of the event loop, which they would hold up. They are made one at a time, so that a core is left for
- * requests.
- */
+/** Leaves a core for requests, and one of Node's four threads for files and names of hosts. */
+const maxRunning = Math.min(3, Math.max(1, availableParallelism() - 1))
+
+/** Makes RSA signatures outside of the event loop, which they would hold up. */
 const createRsaSignatures = () => {
-  const queue = createBoundedQueue({ maxRunning: 1, maxWaiting })
+  const queue = createBoundedQueue({ maxRunning, maxWaiting })
   return async (key: KeyObject, text: string): Promise<string> => {
     const signature = await queue.run(() => signInThread(key, text), AbortSignal.timeout(deadline))
     if (isRefused(signature)) throw new StoreUnavailable('Too many tokens wait for their signature')

@@ -1,4 +1,6 @@
-import { createHash, createSecretKey, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, createSecretKey, hkdfSync, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
+
+export type Key = KeyObject
 
 /** 256 random bits for anything that must not be guessed, in an alphabet that is safe in cookies and URLs. */
 export const randomToken = () => randomBytes(32).toString('base64url')

@@ -1,7 +1,8 @@
-import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { Static, TSchema } from 'typebox'
 import { Check } from 'typebox/schema'
 import { OperatorError } from './operator-error.js'
+import type { Key } from './random.js'
 
 export type Seal = {
   /** With `boundTo`, the sealed text opens only together with the same words, such as the name of its row. */
@@ -20,7 +21,7 @@ const base64urlPattern = /^[A-Za-z0-9_-]+$/
 /** The data that is authenticated together with the text. */
 const contextOf = (boundTo: string) => Buffer.from(`${version} ${boundTo}`, 'utf8')
 
-const openWith = (key: KeyObject, boundTo: string, bytes: Buffer) => {
+const openWith = (key: Key, boundTo: string, bytes: Buffer) => {
   const decipher = createDecipheriv(cipher, key, bytes.subarray(0, nonceLength), { authTagLength: tagLength })
   decipher.setAAD(contextOf(boundTo))
   decipher.setAuthTag(bytes.subarray(-tagLength))
@@ -36,7 +37,7 @@ const openWith = (key: KeyObject, boundTo: string, bytes: Buffer) => {
  * opens, so that a secret can be replaced while older sealed texts are still in use. Each purpose has its own keys (`lib/random`), and
  * `boundTo` is authenticated together with the text.
  */
-export const createSeal = (keys: readonly KeyObject[]): Seal => {
+export const createSeal = (keys: readonly Key[]): Seal => {
   const seal = (text: string, boundTo = '') => {
     const [newest] = keys
     // Most commands seal nothing, so they may run without the secret.

@@ -1,10 +1,10 @@
-import { createHmac, type KeyObject, randomUUID } from 'node:crypto'
+import { createHmac, randomUUID } from 'node:crypto'
 import { inGroups, withoutGroups } from '../contract/factors.js'
 import { refuse } from '../contract/outcome.js'
 import type { Client } from '../http/request-origin.js'
 import { type Clock, later } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
-import { equalInConstantTime } from '../lib/random.js'
+import { equalInConstantTime, type Key } from '../lib/random.js'
 import type { Database, Sql } from '../platform/database/database.js'
 import type { MailKind, MailValues } from './letters.js'
 import * as store from './links-and-codes.store.js'
@@ -14,7 +14,7 @@ import type { Mails } from './mails.js'
 const letters = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
 const bytesPerLetter = 4
 
-const codeWith = (key: KeyObject, id: string) => {
+const codeWith = (key: Key, id: string) => {
   const digest = createHmac('sha256', key).update(id).digest()
   const starts = Array.from({ length: digest.length / bytesPerLetter }, (_, index) => index * bytesPerLetter)
   return starts.map((start) => letters[digest.readUInt32BE(start) % letters.length]).join('')
@@ -28,7 +28,7 @@ export const forgetMailedCodes = async (sql: Sql, userId: string) => {
   await store.deleteCodesOfUser(sql, userId)
 }
 
-type Dependencies = { database: Database; clock: Clock; codeKeys: readonly KeyObject[]; mails: Mails }
+type Dependencies = { database: Database; clock: Clock; codeKeys: readonly Key[]; mails: Mails }
 type Recipient = { id: string; email: string; username: string }
 /** The kinds of mails whose only content is such a code. */
 type CodeMail = {

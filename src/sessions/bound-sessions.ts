@@ -1,8 +1,7 @@
-import type { KeyObject } from 'node:crypto'
 import type { AccessClaims } from '../contract/access-claims.js'
 import { isRefused, type Refused, refuse } from '../contract/outcome.js'
 import type { Client } from '../http/request-origin.js'
-import { fingerprint } from '../lib/random.js'
+import { fingerprint, type Key } from '../lib/random.js'
 import { challengeLifetime, createChallenges, readProofOfKey, readProofOfNewKey } from './device-proofs.js'
 import type { IssuedTokens, SessionTools } from './issue-tokens.js'
 import { liveNow } from './live-sessions.js'
@@ -15,7 +14,7 @@ export const refreshPath = '/api/auth/bound/refresh'
 
 type Parts = {
   tools: Pick<SessionTools, 'database' | 'clock' | 'lifetimes'>
-  keys: readonly KeyObject[]
+  keys: readonly Key[]
   isOffered: boolean
   rotate: Rotations
   bindSession: BindSession

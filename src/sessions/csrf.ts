@@ -1,10 +1,10 @@
-import { createHmac, type KeyObject } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../contract/outcome.js'
 import type { Cookies } from '../http/cookies.js'
 import { sendRefusal } from '../http/errors.js'
 import { guardHook } from '../http/route.js'
-import { equalInConstantTime, randomToken } from '../lib/random.js'
+import { equalInConstantTime, type Key, randomToken } from '../lib/random.js'
 import type { Callers } from './callers.js'
 import type { SignInCookies } from './session-cookies.js'
 
@@ -18,12 +18,7 @@ export type Csrf = ReturnType<typeof createCsrf>
  * A token is a nonce and an HMAC over it, the secret in its own cookie and the session, or the sign-in that waits. A sibling
  * host that plants a secret does not have our key, and a token of one session is not valid in another.
  */
-export const createCsrf = (
-  keys: readonly KeyObject[],
-  cookies: Cookies,
-  callers: Callers,
-  signInCookies: SignInCookies,
-) => {
+export const createCsrf = (keys: readonly Key[], cookies: Cookies, callers: Callers, signInCookies: SignInCookies) => {
   const challengeBindingOf = (request: FastifyRequest) => {
     const challenge = signInCookies.challengeOf(request)
     return challenge === undefined ? undefined : `challenge ${challenge}`
@@ -35,7 +30,7 @@ export const createCsrf = (
     return secret && secretShape.test(secret) ? secret : undefined
   }
 
-  const signature = (key: KeyObject, binding: string, secret: string, nonce: string) =>
+  const signature = (key: Key, binding: string, secret: string, nonce: string) =>
     createHmac('sha256', key).update(`${nonce}.${secret}.${binding}`).digest()
 
   const isValid = (request: FastifyRequest, binding = bindingOf(request)) => {

@@ -1,6 +1,6 @@
-import { createHmac, createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { createHmac, createPublicKey, verify } from 'node:crypto'
 import { seconds } from '../lib/durations.js'
-import { equalInConstantTime } from '../lib/random.js'
+import { equalInConstantTime, type Key } from '../lib/random.js'
 import { parseStrictJson } from '../lib/strict-json.js'
 
 /** Proofs of browsers that have about 350 bytes. A longer text is refused unread. */
@@ -77,8 +77,8 @@ const challengeShape = /^(\d{1,15})\.[\w-]{43}$/
 /**
  * What a browser has to sign. Nothing is stored: a challenge is a MAC, so every instance can check it.
  */
-export const createChallenges = (keys: readonly KeyObject[]) => {
-  const macWith = (key: KeyObject, subject: string) => createHmac('sha256', key).update(subject).digest('base64url')
+export const createChallenges = (keys: readonly Key[]) => {
+  const macWith = (key: Key, subject: string) => createHmac('sha256', key).update(subject).digest('base64url')
   const macOf = (subject: string) => {
     const [newest] = keys
     if (!newest) throw new Error('There is no key for challenges')

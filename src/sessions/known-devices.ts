@@ -1,7 +1,7 @@
-import { createHmac, type KeyObject, randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { knownDeviceLifetime, maxAccounts } from '../http/cookie-table.js'
 import { type Clock, later } from '../lib/clock.js'
-import { equalInConstantTime } from '../lib/random.js'
+import { equalInConstantTime, type Key } from '../lib/random.js'
 
 const nonceBytes = 16
 /** The bytes of a nonce that identify the browser. They follow the time, and stay the same when the browser gets a new nonce. */
@@ -20,14 +20,14 @@ export type KnownDevices = ReturnType<typeof createKnownDevices>
  * account and nonce. This proves nothing about the user. Failures in such a browser are counted by its nonce, so that guesses of others do
  * not stop its user.
  */
-export const createKnownDevices = ({ keys, clock }: { keys: readonly KeyObject[]; clock: Clock }) => {
+export const createKnownDevices = ({ keys, clock }: { keys: readonly Key[]; clock: Clock }) => {
   /**
    * The count of undos is part of the MAC. So when an account is taken back, the browsers from before are not known any more: a thief's may
    * be among them.
    */
   const macSubject = ({ id, undoCount }: DeviceOwner) => `${id} ${undoCount} `
 
-  const macWith = (key: KeyObject, account: DeviceOwner, nonce: Uint8Array) =>
+  const macWith = (key: Key, account: DeviceOwner, nonce: Uint8Array) =>
     createHmac('sha256', key).update(macSubject(account)).update(nonce).digest().subarray(0, macBytes)
 
   /** A new nonce. It begins with the time, so that a copy of the cookie expires. */

@@ -1,4 +1,3 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { isRefused } from '../contract/outcome.js'
 import { PasskeyCredential, PasskeyRequestOptions } from '../contract/passkeys.js'
@@ -9,7 +8,7 @@ import { route, withHeaders } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { App } from '../service/open-http.js'
 import { sendRenewed } from '../sessions/session-cookies.js'
-import { beginPasskeyProof, findProver, type GivenProof, mailProofCode, proveAgain } from './step-up.js'
+import { beginPasskeyProof, findProver, mailProofCode, proveAgain } from './step-up.js'
 
 const path = '/api/auth/step-up'
 const clearsCeremony = {
@@ -25,20 +24,8 @@ const OneProof = Type.Object({
   credential: Type.Optional(PasskeyCredential),
 })
 
-/**
- * A guess of the password counts like a sign-in. A code has its own tries, and must not lock the network out. A password that is no
- * proof for this account is not compared, so it does not count either.
- */
-const countPassword = async (app: App, request: FastifyRequest, reply: FastifyReply) => {
-  const { password } = request.body as GivenProof
-  if (password === undefined) return undefined
-  const prover = await findProver(app, app.callers.of(request))
-  if (!isRefused(prover) && !prover.methods.includes('password')) return undefined
-  return app.passwordGuesses.byCaller(request, reply)
-}
-
 export const stepUpRoutes = (server: Server, app: App) => {
-  const { guards, callers, ceremonyCookies } = app
+  const { guards, callers, ceremonyCookies, passwordGuesses } = app
 
   route(server, `GET ${path}`, {
     guard: guards.read,
@@ -73,13 +60,19 @@ export const stepUpRoutes = (server: Server, app: App) => {
     refusalHeaders: { 400: clearsCeremony, 401: clearsCeremony, 403: clearsCeremony },
     answers: { 200: withHeaders(SignedIn, { 'Set-Cookie': 'New access_token and refresh_token' }) },
     config: { countsIn: ['login', 'account', 'device_codes'] },
-    preHandler: (request, reply) => countPassword(app, request, reply),
     onSend: app.countedRequests.refundSuccess,
     handle: async ({ body, request, reply }) => {
-      const { credential } = body
+      const { credential, password } = body
       const sealedChallenge = ceremonyCookies.take(request, reply, credential && clientDataOf(credential)?.challenge)
+      const prover = await findProver(app, callers.of(request))
+      if (isRefused(prover)) return prover
+      // A guess of the password counts like a sign-in. A code has its own tries, and must not lock the network out. A password that is no
+      // proof for this account is not compared, so it does not count either.
+      const { user, methods } = prover
+      const isGuess = password !== undefined && methods.includes('password')
+      if (isGuess && (await passwordGuesses.byUser(user, user.username, request, reply))) return reply
       const browser = app.signInCookies.browserOf(request)
-      const issued = await proveAgain(app, callers.of(request), { given: body, sealedChallenge, browser })
+      const issued = await proveAgain(app, callers.of(request), prover, { given: body, sealedChallenge, browser })
       return isRefused(issued) ? issued : sendRenewed(reply, app.cookies, issued)
     },
   })

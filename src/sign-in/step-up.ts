@@ -19,7 +19,7 @@ type Rooms = UsersRoom & SessionsRoom & MessagesRoom & AccountChangesRoom & Fact
 
 /** The type of each proof, by the property of the request that carries it. */
 type ProofValues = { credential: PasskeyCredential; code: string; password: string; mailedCode: string }
-export type GivenProof = Partial<ProofValues>
+type GivenProof = Partial<ProofValues>
 
 /** The user who gives the proof. `sealedChallenge` is there if the proof is a passkey. */
 type Prover = { user: User; caller: SessionCaller; sealedChallenge: string | undefined; browser: Browser }
@@ -158,15 +158,16 @@ const refusalsWithoutTry: readonly string[] = [
 type ProofRequest = { given: GivenProof; sealedChallenge: string | undefined; browser: Browser }
 
 /** Proves again who the user of a session is. The session is fresh afterwards, and has new tokens. */
-export const proveAgain = async (rooms: Rooms, caller: SessionCaller, request: ProofRequest) => {
-  const { given, sealedChallenge, browser } = request
+export const proveAgain = async (
+  rooms: Rooms,
+  caller: SessionCaller,
+  { user, methods }: { user: User; methods: readonly ProofMethod[] },
+  { given, sealedChallenge, browser }: ProofRequest,
+) => {
   const checks = proofMethods.flatMap((method) => checkOf(given, method) ?? [])
   const [first] = checks
   if (!first || checks.some(({ carrier }) => carrier !== first.carrier))
     return refuse('bad_request', { message: 'Send exactly one proof' })
-  const prover = await findProver(rooms, caller)
-  if (isRefused(prover)) return prover
-  const { user, methods } = prover
   const check = checks.find(({ method }) => methods.includes(method))
   if (!check) return refuse('fresh_sign_in_required', { methods })
   const issued = await check.prove(rooms, { user, caller, sealedChallenge, browser })

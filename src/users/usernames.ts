@@ -1,7 +1,8 @@
-import { createHmac, type KeyObject } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { type Refused, refuse } from '../contract/outcome.js'
 import { type Clock, later } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
+import type { Key } from '../lib/random.js'
 import { acceptTransaction, type Database, type Sql, type Transaction } from '../platform/database/database.js'
 import { readLogin } from './login-names.js'
 import { imitatedKey, type Username, usernameKey } from './names.js'
@@ -105,8 +106,8 @@ export type NameMarks = ReturnType<typeof createNameMarks>
  * stored. A mark is a short keyed hash. Spellings that the sign-in takes for the same name have the same mark. So marks show whether two
  * attempts used the same name, and an operator who knows the name can find its attempts.
  */
-export const createNameMarks = (keys: readonly KeyObject[]) => {
-  const markWith = (key: KeyObject, name: string) =>
+export const createNameMarks = (keys: readonly Key[]) => {
+  const markWith = (key: Key, name: string) =>
     createHmac('sha256', key).update(readLogin(name).key).digest('hex').slice(0, 12)
   return {
     of: (name: string) => (keys[0] ? markWith(keys[0], name) : undefined),

@@ -404,7 +404,7 @@ it('a file of more than 1 MB is not read, and one that is gone is said to be', a
 })
 
 it('a file that changes while it is read is refused', async () => {
-  const { readWhole } = await import('../../src/configuration/read-document.js')
+  const { readWhole } = await import('../../src/configuration/document.js')
   const path = await write(`groups: {}\n#${'x'.repeat(900_000)}`, 'changing.yaml')
   let isDone = false
   const writer = (async () => {

@@ -9,7 +9,7 @@ owner. Of the settings it has those that a file or an administrator has set.`,
   json: 'the same as JSON, in one object',
   run: async ({ configurationFiles }) => {
     const json = await configurationFiles.export()
-    const { writeDocument } = await import('../../configuration/write-document.js')
+    const { writeDocument } = await import('../../configuration/document.js')
     return { json, text: writeDocument(json) }
   },
 })

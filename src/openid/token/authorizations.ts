@@ -58,15 +58,16 @@ export const holdForApplication = async (
   applicationId: string,
   resourceId?: string,
 ) => {
-  const user = await users.lockEnabled(sql, holder.userId)
+  const [user, proof, [access], [resource]] = await Promise.all([
+    users.lockEnabled(sql, holder.userId),
+    sessions.lockOfHolder(sql, holder),
+    store.holdApplication(sql, applicationId),
+    resourceId === undefined ? [] : store.holdResource(sql, resourceId),
+  ])
   if (!user) return refuse('not_authenticated')
-  const proof = await sessions.lockOfHolder(sql, holder)
   if (isRefused(proof)) return proof
-  const [access] = await store.holdApplication(sql, applicationId)
   if (!access || !mayUse(access, user.groups)) return refuse('no_access')
-  if (resourceId === undefined) return proof
-  const [resource] = await store.holdResource(sql, resourceId)
-  return resource && mayUse(resource, user.groups) ? proof : refuse('no_access')
+  return resourceId === undefined || (resource && mayUse(resource, user.groups)) ? proof : refuse('no_access')
 }
 
 /**

@@ -27,7 +27,8 @@ export type NewOwnSession = {
 /**
  * Begins a session that belongs to a device or a program alone: the user can end it without ending others, and it outlives the one of the
  * browser. Rows are locked in the order in which a code is issued: user, session, application, resource. The demands of the application and
- * the resource are checked on the finished rows, with the condition that every later use checks too.
+ * the resource are checked on the finished rows, with the condition that every later use checks too. Statements run in the order in which
+ * they are called, and a refusal takes all of them back.
  */
 export const issueInOwnSession = (exchange: TokenExchange, made: NewOwnSession) =>
   commitUnlessRefused(exchange.database, async (sql) => {
@@ -35,12 +36,13 @@ export const issueInOwnSession = (exchange: TokenExchange, made: NewOwnSession) 
     const { client, origin, grant, resourceId } = made
     const { authorizationId, sid, content, accessToken, subject } = grant
     const userId = subject.id
-    const user = await users.lockEnabled(sql, userId)
-    const proof = user && (await sessionLookups.lockLive(sql, { sessionId: made.approvingSid, userId }))
-    if (!user || !proof) return refuse('ended')
-    await store.holdApplication(sql, client.id)
-    const [resource] = resourceId === undefined ? [] : await store.holdResource(sql, resourceId)
-    if (resourceId !== undefined && !resource) return refuse('ended')
+    const [user, proof, , [resource]] = await Promise.all([
+      users.lockEnabled(sql, userId),
+      sessionLookups.lockLive(sql, { sessionId: made.approvingSid, userId }),
+      store.holdApplication(sql, client.id),
+      resourceId === undefined ? [] : store.holdResource(sql, resourceId),
+    ])
+    if (!user || !proof || (resourceId !== undefined && !resource)) return refuse('ended')
     const session = { id: sid, applicationId: client.id, proof }
     if (
       !(await beginDeviceSession(exchange, sql, {
@@ -54,14 +56,18 @@ export const issueInOwnSession = (exchange: TokenExchange, made: NewOwnSession) 
       return refuse('ended')
     const scopes = resourceId === undefined ? sharedScopes(content) : content.scopes
     const newAuthorization = { id: authorizationId, sid, clientId: client.id, userId, scopes, resourceId }
-    await store.upsertAuthorization(sql, { ...newAuthorization, now: clock.now() })
-    if (!(await made.take(sql))) return refuse('taken')
     const { tokensId: id, codeHash, refreshHash, issuedAt } = made
     const newAccessToken = { hash: fingerprint(accessToken), lifetime: accessTokenLifetime }
     const tokens = { id, authorizationId, codeHash, refreshHash, content, issuedAt, accessToken: newAccessToken }
-    await store.insertOwnTokens(sql, tokens, moments())
-    const [authorizedRow] = await store.selectStillAuthorized(sql, authorizationId, moments().live)
-    if (!authorizedRow) return refuse('ended')
-    await events.recordInside(sql, { kind: 'application_used', userId, sessionId: sid, reason: client.name }, origin)
-    return { done: true }
+    const [, isTaken] = await Promise.all([
+      store.upsertAuthorization(sql, { ...newAuthorization, now: clock.now() }),
+      made.take(sql),
+    ])
+    if (!isTaken) return refuse('taken')
+    const [, [authorizedRow]] = await Promise.all([
+      store.insertOwnTokens(sql, tokens, moments()),
+      store.selectStillAuthorized(sql, authorizationId, moments().live),
+      events.recordInside(sql, { kind: 'application_used', userId, sessionId: sid, reason: client.name }, origin),
+    ])
+    return authorizedRow ? { done: true } : refuse('ended')
   })

@@ -1,7 +1,6 @@
-import type { KeyObject } from 'node:crypto'
 import { isMoment, lastGeneration } from '../../contract/access-claims.js'
 import { createTokenKey, headerOf } from '../../keys/key-pair.js'
-import { keyId } from '../../lib/random.js'
+import { type Key, keyId } from '../../lib/random.js'
 import { isUuid } from '../../lib/uuid.js'
 
 /**
@@ -22,7 +21,7 @@ const isClaims = (claims: Record<string, unknown>): claims is RefreshTokenClaims
  * Signs and reads the refresh tokens of applications. They have their own keys and their own `typ`, so that none passes for a token of a
  * session, or the reverse. The first key signs. All of them verify.
  */
-export const createRefreshTokenTexts = (keys: readonly KeyObject[]) => {
+export const createRefreshTokenTexts = (keys: readonly Key[]) => {
   const tokenKeys = keys.map((key) => {
     const secret = key.export().toString('base64url')
     const kid = keyId(secret, 'key id')

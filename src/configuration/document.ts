@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import { Composer, isAlias, isMap, isScalar, isSeq, LineCounter, type ParsedNode, Parser } from 'yaml'
+import { Composer, isAlias, isMap, isScalar, isSeq, LineCounter, type ParsedNode, Parser, stringify } from 'yaml'
 import { whyUnreadable } from '../lib/operator-error.js'
 import { beginningOf, withRegularFile } from '../lib/regular-file.js'
 import { isCleanText } from '../lib/strict-json.js'
@@ -141,3 +141,6 @@ export const readDocument = (path: string, bytes: Uint8Array): Found => {
   if (fault) throw faultIn(path, plainMessage(fault.message), lines.linePos(fault.pos[0]).line)
   return createWalk(path, lines)(document.contents)
 }
+
+/** A configuration file in YAML. */
+export const writeDocument = (content: object) => stringify(content, { lineWidth: 0, version: '1.2' }).trimEnd()
