@@ -147,38 +147,40 @@ describe.each(browserNames)('in %s', (browser) => {
     await hear(['Your password was changed.'], () => orca.page.keyboard.press('Enter'))
   })
 
-  it('tells an administrator how a list is sorted, what a filter and the search find, and who was opened', async () => {
-    explainFailure()
-    const { tab } = await signedUpInGroup(latchkey, 'grace', 'admins')
-    await latchkey.signedUp('kim')
-    const { page } = orca
-    await page.deleteCookie(...(await page.cookies()))
-    const cookies = [...tab.jar].map(([name, value]) => ({ name, value, domain: 'localhost', path: '/' }))
-    await page.setCookie(...cookies)
-    await hear(['Users: '], () => goTo('/api/auth/admin#users'))
-    await hear(['sorted ascending'], async (attempt) => {
-      if (attempt > 0) await press('User')
-      await press('Created')
+  if (browser === 'chromium')
+    it('tells an administrator how a list is sorted, what a filter and the search find, and who was opened', async () => {
+      explainFailure()
+      const { tab } = await signedUpInGroup(latchkey, 'grace', 'admins')
+      await latchkey.signedUp('kim')
+      const { page } = orca
+      await goTo('/health/live')
+      await page.deleteCookie(...(await page.cookies()))
+      const cookies = [...tab.jar].map(([name, value]) => ({ name, value, domain: 'localhost', path: '/' }))
+      await page.setCookie(...cookies)
+      await hear(['Users: '], () => goTo('/api/auth/admin#users'))
+      await hear(['sorted ascending'], async (attempt) => {
+        if (attempt > 0) await press('User')
+        await press('Created')
+      })
+      const search = page.locator('input[type=search]')
+      await hear(['Nothing is found.'], async (attempt) => {
+        if (attempt > 0) await press('Show everything')
+        await search.fill('nobody')
+      })
+      await hear(['Users: 1'], async (attempt) => {
+        if (attempt > 0) await search.fill('')
+        await search.fill('kim')
+      })
+      await hear(['User heading level 1', 'kim'], async () => {
+        await page.keyboard.press('Escape')
+        await press('kim')
+      })
+      await hear(['Search everywhere'], async () => {
+        await page.keyboard.press('Escape')
+        await press('Search everywhere')
+      })
+      // Nothing is said to be found or not before the service has answered.
+      const found = await hear(['Found: 1.'], () => type('kim'))
+      expect(found).not.toContain('Nothing is found')
     })
-    const search = page.locator('input[type=search]')
-    await hear(['Nothing is found.'], async (attempt) => {
-      if (attempt > 0) await press('Show everything')
-      await search.fill('nobody')
-    })
-    await hear(['Users: 1'], async (attempt) => {
-      if (attempt > 0) await search.fill('')
-      await search.fill('kim')
-    })
-    await hear(['User heading level 1', 'kim'], async () => {
-      await page.keyboard.press('Escape')
-      await press('kim')
-    })
-    await hear(['Search everywhere'], async () => {
-      await page.keyboard.press('Escape')
-      await press('Search everywhere')
-    })
-    // Nothing is said to be found or not before the service has answered.
-    const found = await hear(['Found: 1.'], () => type('kim'))
-    expect(found).not.toContain('Nothing is found')
-  })
 })
