@@ -107,17 +107,20 @@ backend ${name} from latchkey
 
 export const proxyLines: Readonly<Record<ProxyName, ProxyLines>> = { caddy, nginx, traefik, haproxy }
 
-/** What an operator does so that this proxy asks us about the visitors of the site. */
+/**
+ * What an operator does so that this proxy asks us about the visitors of the site. The sentences are comments, so that all of it can be
+ * pasted.
+ */
 export const proxySettings = (proxy: ProxyName, origin: string, own: string, name: string) => {
   const { files, once, site } = proxyLines[proxy]
-  return `Once for all applications: ${files} (all from deploy/forward-auth). They and these lines say that Latchkey
-listens at ${ownListener}. TRUST_PROXY names the address from which the proxy connects to it. Then:
+  return `# Once for all applications: ${files} (all from deploy/forward-auth). They and these lines say that Latchkey
+# listens at ${ownListener}. TRUST_PROXY names the address from which the proxy connects to it. Then:
 
 ${once(new URL(own))}
 
-For ${origin}, with the address of the application instead of ${exampleListener}:
+# For ${origin}, with the address of the application instead of ${exampleListener}:
 
 ${site(new URL(origin))}
 
-When the proxy has read it again: ${name}`
+# When the proxy has read it again: ${name}`
 }

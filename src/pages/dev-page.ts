@@ -21,7 +21,7 @@ main{max-width:44rem;margin:0 auto}
 .empty{text-align:center}
 .empty p{color:var(--muted)}
 .line{display:flex;align-items:center;justify-content:space-between;gap:1rem}
-.button{display:inline-block;padding:.5rem 1rem;color:var(--text);background:var(--surface);border:1px solid var(--line);
+.button{display:inline-block;padding:.625rem 1rem;color:var(--text);background:var(--surface);border:1px solid var(--edge);
 border-radius:var(--radius-control);font-size:var(--size-medium);font-weight:550;text-decoration:none}
 .button:hover,.mail:hover{background:var(--raised)}
 ul{list-style:none;margin:1rem -1.75rem -1.75rem;border-top:1px solid var(--line)}
@@ -32,8 +32,11 @@ li:last-child .mail{border-radius:0 0 var(--radius-card) var(--radius-card)}
 main>.card+.card{margin-top:1.5rem}
 .choice{display:flex;flex-wrap:wrap;justify-content:space-between;gap:.25rem 1rem;padding:.625rem 1.75rem}
 .subject{display:block;font-weight:550}
+.about time{white-space:nowrap}
 .about,.back,dt,summary{color:var(--muted);font-size:var(--size-small)}
-.back{margin-bottom:.75rem}
+.back{margin-bottom:0}
+.back a{display:inline-block}
+.back a,summary{padding:.75rem 0}
 dl>div{display:flex;gap:.75rem;font-size:var(--size-medium)}
 dt{flex:none;width:3.5rem;line-height:1.6}
 pre{white-space:pre-wrap;font-size:var(--size-medium)}

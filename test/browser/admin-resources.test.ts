@@ -10,7 +10,6 @@ import { resourceChangesOf } from '../support/resources.js'
 import { useApplication } from '../support/used-applications.js'
 
 const operator = { ip: 'command line', userAgent: 'test' }
-const address = 'https://mcp.example.com/mcp'
 
 let latchkey: Latchkey
 let browser: Browser
@@ -42,7 +41,7 @@ it('adds a resource in one form, with the lines for its server', async () => {
   await looksRight('resources-empty')
   await page.getByRole('link', { name: 'Add a resource…' }).click()
   await heading('Add a resource')
-  await fillIn(page, { Address: 'mcp.example.com/mcp', Name: 'Wiki tools' })
+  await fillIn(page, { Address: 'ftp://mcp.example.com/mcp', Name: 'Wiki tools' })
   await page.getByLabel('What programs can ask for, one a line').fill('write=Change pages\nread=Read pages\nopenid')
   await page.getByLabel('Only members of these groups').check()
   await page.getByLabel('staff').check()
@@ -53,8 +52,8 @@ it('adds a resource in one form, with the lines for its server', async () => {
   await page.getByRole('dialog').getByLabel('Code from the app').fill(grace.authenticator.code())
   await page.keyboard.press('Enter')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
-  await page.getByText('This address cannot be used: mcp.example.com/mcp').waitFor()
-  await page.getByLabel('Address').fill(address)
+  await page.getByText('This address cannot be used: ftp://mcp.example.com/mcp').waitFor()
+  await page.getByLabel('Address').fill('mcp.example.com/mcp')
   await press(page, 'Add it')
   await page.getByText('This scope cannot be used: openid').waitFor()
   await page.getByLabel('What programs can ask for, one a line').fill('write=Change pages\nread=Read pages')

@@ -262,6 +262,17 @@ it('locks an account down and deletes another, whose username is typed', async (
   send()
   await page.getByText('ada is locked down.').waitFor()
   await page.getByText('The user is signed in nowhere.').waitFor()
+  // With the columns of a large screen, the user is shown beside the list, and the message in front of both.
+  await page.setViewportSize({ width: 1280, height: 400 })
+  const covering = () =>
+    page.locator('.toast .notice').evaluate((notice) => {
+      const { left, right, top, height } = notice.getBoundingClientRect()
+      return [left + 20, right - 20].map(
+        (x) => document.elementFromPoint(x, top + height / 2)?.closest('.notice') === notice,
+      )
+    })
+  await expect.poll(covering).toEqual([true, true])
+  await page.setViewportSize(desk)
 
   await show(page, `#users/${await idOf(latchkey, 'adrian')}`)
   await heading(page, 'adrian')
@@ -285,6 +296,8 @@ it('manages groups, invitations and who may use an application', async () => {
   const said = await listen(page)
   await enter(page, 'New group…')
   await expect.poll(() => focusedField(page)).toBe('name')
+  // A touch keyboard would begin a name with a capital, which no group has.
+  expect(await page.getByLabel('Name of the group').getAttribute('autocapitalize')).toBe('none')
   await page.keyboard.type('Staff')
   await page.keyboard.press('Enter')
   await page.getByText('Begin with a lower-case letter').waitFor()

@@ -2,12 +2,13 @@ import { useState } from 'preact/hooks'
 import type { Answer } from '#client/client.js'
 import type { AdminApplication } from '#contract/admin/admin-bodies.js'
 import { Button } from '../components/button.js'
+import type { Values } from '../components/form.js'
 import { Panel } from '../components/panel.js'
 import { useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
 import { calls } from './calls.js'
 import { ChangeDialog, ReasonField } from './change-dialog.js'
-import { GroupChoices } from './groups.js'
+import { chosenGroups, GroupChoices } from './groups.js'
 import { useAdmin, useRead } from './screen.js'
 import { GroupNames } from './table.js'
 
@@ -121,7 +122,14 @@ const AccessChoice = ({ legend, isLegendHidden = false, everyone, onEveryone, gr
 }
 
 /** The same in the form of a new thing, which keeps what was chosen: `access`, and a box for each group. */
-export const NewAccess = ({ legend }: { legend: string }) => {
-  const [everyone, setEveryone] = useState(true)
-  return <AccessChoice legend={legend} everyone={everyone} onEveryone={setEveryone} />
+export const NewAccess = ({ legend, typed = {} }: { legend: string; typed?: Values }) => {
+  const [everyone, setEveryone] = useState(typed.access !== 'groups')
+  return <AccessChoice legend={legend} everyone={everyone} onEveryone={setEveryone} groups={chosenGroups(typed)} />
+}
+
+/** What was chosen there. Undefined: groups, but none of them. A new thing that nobody may use is a slip. */
+export const chosenAccess = (values: Values) => {
+  if (values.access !== 'groups') return 'everyone'
+  const groups = chosenGroups(values)
+  return groups.length > 0 ? groups : undefined
 }

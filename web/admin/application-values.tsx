@@ -5,7 +5,7 @@ import { useWords } from '../hooks/settings.js'
 import type { Words } from '../words/catalogue.js'
 import { fill } from '../words/format.js'
 import { IconField, iconAddress, iconIn } from './icon-field.js'
-import { LinesField, linesIn } from './lines-field.js'
+import { addressIn, LinesField, linesIn } from './lines-field.js'
 
 type FieldName = keyof Words['configuration']['fields']
 type Kind = NonNullable<AdminApplication['kind']>
@@ -16,15 +16,16 @@ type Row = { input: Input; kinds: readonly Kind[]; behindProxy?: true; read: (ty
 
 const every: readonly Kind[] = ['web', 'browser', 'native']
 const text = (typed: string) => typed.trim() || null
+const address = (typed: string) => addressIn(typed) || null
 const whether = (typed: string) => typed === 'on'
 
 const rows = {
   name: { input: 'text', kinds: every, read: (typed) => typed.trim() },
-  home: { input: 'text', kinds: every, read: text },
+  home: { input: 'text', kinds: every, read: address },
   redirect: { input: 'lines', kinds: every, read: linesIn },
   afterLogout: { input: 'lines', kinds: every, read: linesIn },
-  backchannelLogout: { input: 'text', kinds: every, read: text },
-  proxy: { input: 'text', kinds: ['web'], read: text },
+  backchannelLogout: { input: 'text', kinds: every, read: address },
+  proxy: { input: 'text', kinds: ['web'], read: address },
   open: { input: 'lines', kinds: ['web'], behindProxy: true, read: linesIn },
   openPreflight: { input: 'check', kinds: ['web'], behindProxy: true, read: whether },
   noTokens: { input: 'check', kinds: ['web'], behindProxy: true, read: whether },

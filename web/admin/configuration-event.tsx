@@ -11,18 +11,40 @@ import { ChangeDialog, ReasonField } from './change-dialog.js'
 import { EventTable } from './event-table.js'
 import { listFragment } from './place.js'
 import { Loaded, Screen, useAdmin, useRead } from './screen.js'
+import { useSettingText } from './settings.js'
 import { Table } from './table.js'
 
 type Details = NonNullable<AdminEvent['details']>
+
+/** What was changed, as its own screen calls it. A setting has one value, which is called as the setting is. */
+const useChangedThing = () => {
+  const labelOf = useValueLabel()
+  const textOf = useValueText()
+  const settingText = useSettingText()
+  return ({ kind, name }: Details) => {
+    if (kind !== 'setting') return { name, labelOf, textOf }
+    const isSettingValue = (value: unknown): value is string | string[] =>
+      typeof value === 'string' || Array.isArray(value)
+    return {
+      name: labelOf(name),
+      labelOf: () => labelOf(name),
+      textOf: (value: unknown) => (isSettingValue(value) ? settingText(value) : textOf(value)),
+    }
+  }
+}
 
 /** One event, to which the mail about a change leads: what was before and after, and the way back. */
 export const EventScreen = ({ id }: { id: string }) => {
   const words = useWords('admin')
   const { event: ofEvent } = useWords('configuration')
   const read = useRead(() => calls.event(id))
+  const changedThing = useChangedThing()
   const details = read.value?.details
   return (
-    <Screen title={details?.name ?? words.columns.event} above={<a href={listFragment('events')}>{words.back}</a>}>
+    <Screen
+      title={details ? changedThing(details).name : words.columns.event}
+      above={<a href={listFragment('events')}>{words.back}</a>}
+    >
       <Loaded {...read}>
         {(event) => (
           <div class="stack">
@@ -44,7 +66,8 @@ const Changed = ({ event, details, reload }: Props) => {
   const { mayManage } = useAdmin()
   const [isOpen, setOpen] = useState(false)
   const [secret, setSecret] = useState<string>()
-  const { name, kind, canChangeBack } = details
+  const { kind, canChangeBack } = details
+  const { name } = useChangedThing()(details)
   return (
     <Panel title={words.event.heading}>
       <BeforeAndAfter details={details} />
@@ -83,8 +106,7 @@ const Changed = ({ event, details, reload }: Props) => {
 
 const BeforeAndAfter = ({ details }: { details: Details }) => {
   const { event: words } = useWords('configuration')
-  const labelOf = useValueLabel()
-  const textOf = useValueText()
+  const { labelOf, textOf } = useChangedThing()(details)
   const before: Readonly<Record<string, unknown>> = { ...details.before }
   const after: Readonly<Record<string, unknown>> = { ...details.after }
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]

@@ -242,5 +242,5 @@ const OriginCell = ({ event }: { event: AdminEvent }) => {
 const Actor = ({ event: { actorId, actor, actorKey } }: { event: AdminEvent }) => {
   const { serviceKey } = useWords('admin').eventList
   if (actorId !== null) return <UserLink id={actorId} username={actor ?? actorId} />
-  return <span>{actorKey === null ? '–' : fill(serviceKey, { name: actorKey })}</span>
+  return <span>{actorKey !== null && fill(serviceKey, { name: actorKey })}</span>
 }

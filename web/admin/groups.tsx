@@ -108,7 +108,15 @@ const NewDialog = (dialog: DialogProps) => {
       call={({ name = '' }) => calls.addGroup(name.trim())}
       successMessage={({ name = '' }) => fill(words.done, { group: name.trim() })}
     >
-      <Field name="name" label={words.name} hint={words.nameHint} autoComplete="off" maxLength={32} focused />
+      <Field
+        name="name"
+        label={words.name}
+        hint={words.nameHint}
+        autoComplete="off"
+        maxLength={32}
+        smallLetters
+        focused
+      />
     </ChangeDialog>
   )
 }

@@ -69,8 +69,15 @@ const Invited = ({ email, madeBy, invitedBy, returnTo }: AdminInvitation) => {
   return (
     <div class="row-text">
       <strong>{email}</strong>
-      <span>{fill(invite.by, { maker })}</span>
-      {invitedBy !== null && <bdi>{invitedBy}</bdi>}
+      <span>
+        {fill(invite.by, { maker })}
+        {invitedBy !== null && (
+          <>
+            {' · '}
+            <bdi>{invitedBy}</bdi>
+          </>
+        )}
+      </span>
       {returnTo !== null && <span>{returnTo}</span>}
     </div>
   )

@@ -30,6 +30,12 @@ export const LinesField = ({ name, label, hint, defaultValue }: Props) => {
   )
 }
 
+/** The address of a site as people type it, also without its scheme. */
+export const addressIn = (text: string | undefined) => {
+  const typed = (text ?? '').trim()
+  return typed === '' || typed.startsWith('/') || typed.includes('://') ? typed : `https://${typed}`
+}
+
 export const linesIn = (text: string | undefined) =>
   (text ?? '')
     .split('\n')

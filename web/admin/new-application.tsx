@@ -1,18 +1,19 @@
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Static } from 'typebox'
 import type { AdminAddedApplication, AdminNewApplication } from '#contract/admin/admin-bodies.js'
+import { keepUnsaved, takeUnsaved } from '../browser/storage.js'
 import { Button, CopyButton } from '../components/button.js'
 import { Field, SelectField } from '../components/field.js'
-import { Form, type Problems, type Values } from '../components/form.js'
+import { Form, type Problems, type Values, valuesOf } from '../components/form.js'
 import { useWords } from '../hooks/settings.js'
+import { useStableCallback } from '../hooks/stable.js'
 import type { Words } from '../words/catalogue.js'
 import { fill } from '../words/format.js'
-import { NewAccess } from './access.js'
+import { chosenAccess, NewAccess } from './access.js'
 import { ShownSecret } from './application-changes.js'
 import { calls } from './calls.js'
 import { useChangeProblems } from './change-dialog.js'
-import { chosenGroups } from './groups.js'
-import { LinesField, linesIn } from './lines-field.js'
+import { addressIn, LinesField, linesIn } from './lines-field.js'
 import { fragmentOf, listFragment } from './place.js'
 import { Screen, useAdmin } from './screen.js'
 
@@ -28,9 +29,9 @@ const proxyPrograms = ['caddy', 'nginx', 'traefik', 'haproxy'] as const
 
 /** What is asked in the second step, and what it becomes. */
 const bodyOf = (program: Program, typed: Values): Partial<Body> => {
-  const optional = <Key extends keyof Body>(key: Key) => {
-    const text = typed[key]?.trim()
-    return text ? { [key]: text } : {}
+  const optional = (key: 'home' | 'proxy') => {
+    const address = addressIn(typed[key])
+    return address ? { [key]: address } : {}
   }
   if (isKnown(program)) return { for: program, ...optional('home') }
   if (program === 'proxy') {
@@ -47,28 +48,54 @@ const bodyOf = (program: Program, typed: Values): Partial<Body> => {
   }
 }
 
+const placeOf = (step: number) => `application.${step}`
+
+/**
+ * The present step and what was typed in each of them. It is there again when the user goes back in the form, comes back to the screen, or
+ * signs in again after the session has ended; then the first step comes first, because it has the name.
+ */
+const useSteps = (account: string) => {
+  const [typed, setTyped] = useState<Values[]>(() => [1, 2, 3].map((at) => takeUnsaved(account, placeOf(at)) ?? {}))
+  const [step, setStep] = useState(1)
+  const section = useRef<HTMLElement>(null)
+  const withPresent = () => {
+    const form = section.current?.querySelector('form')
+    return form ? typed.map((of, index) => (index === step - 1 ? valuesOf(form) : of)) : typed
+  }
+  const keep = useStableCallback(() => {
+    // After the last step, the section is gone.
+    if (section.current) for (const [index, of] of withPresent().entries()) keepUnsaved(account, placeOf(index + 1), of)
+  })
+  // A layout effect, because the clean-up of other effects comes when the form is already gone.
+  useLayoutEffect(() => keep, [])
+  const goTo = (next: number) => {
+    setTyped(withPresent())
+    setStep(next)
+  }
+  return { step, goTo, section, typed: { program: 'openid', ...Object.assign({}, ...typed) } as Values }
+}
+
 /** Adds an application in three steps: what it is, where it is, and who may use it. */
 export const NewApplicationScreen = () => {
   const words = useWords('configuration')
   const { back } = useWords('admin')
-  const [step, setStep] = useState(1)
-  const [typed, setTyped] = useState<Values>({ program: 'openid' })
+  const { self, withFreshSignIn, leaveIfEnded } = useAdmin()
+  const { step, goTo, section, typed } = useSteps(self.id)
   const [added, setAdded] = useState<AdminAddedApplication>()
-  const { withFreshSignIn, leaveIfEnded } = useAdmin()
   const problemsOf = useChangeProblems()
   const program = typed.program as Program
   const above = <a href={listFragment('applications')}>{back}</a>
   if (added) return <Added {...added} />
-  const goOn = async (values: Values) => {
-    setTyped((current) => ({ ...current, ...values }))
-    setStep((current) => current + 1)
+  const goOn = async () => {
+    goTo(step + 1)
     return {}
   }
   const add = async (values: Values): Promise<Problems | undefined> => {
-    const everyone = values.access !== 'groups'
+    const allow = chosenAccess(values)
+    if (!allow) return { notice: words.chooseGroup }
     const body: Body = {
       name: typed.name?.trim() ?? '',
-      allow: everyone ? 'everyone' : chosenGroups(values),
+      allow,
       ...bodyOf(program, typed),
       ...(values.factors === 'on' && { factors: 2 }),
     }
@@ -81,7 +108,7 @@ export const NewApplicationScreen = () => {
   const title = [words.steps.what, words.steps.where, words.steps.who][step - 1] ?? words.add
   return (
     <Screen key={step} title={title} lead={`${words.add} · ${fill(words.step, { at: `${step}` })}`} above={above}>
-      <section class="panel narrow">
+      <section ref={section} class="panel narrow">
         {step === 1 && (
           <Form submitLabel={words.next} onSubmit={goOn}>
             <Field
@@ -111,11 +138,11 @@ export const NewApplicationScreen = () => {
         )}
         {step === 3 && (
           <Form submitLabel={words.create} onSubmit={add}>
-            <WhoMayUseNew />
+            <WhoMayUseNew typed={typed} />
           </Form>
         )}
         {step > 1 && (
-          <Button look="quiet" onPress={() => setStep(step - 1)}>
+          <Button look="quiet" onPress={() => goTo(step - 1)}>
             {words.previous}
           </Button>
         )}
@@ -176,13 +203,13 @@ const Addresses = ({ program, typed }: { program: Program; typed: Values }) => {
 
 const proxyNames = { caddy: 'Caddy', nginx: 'nginx', traefik: 'Traefik', haproxy: 'HAProxy' } as const
 
-const WhoMayUseNew = () => {
+const WhoMayUseNew = ({ typed }: { typed: Values }) => {
   const { fields } = useWords('configuration')
   return (
     <>
-      <NewAccess legend={fields.allow} />
+      <NewAccess legend={fields.allow} typed={typed} />
       <label class="check">
-        <input type="checkbox" name="factors" />
+        <input type="checkbox" name="factors" defaultChecked={typed.factors === 'on'} />
         {fields.factors}
       </label>
     </>

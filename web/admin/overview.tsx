@@ -9,6 +9,7 @@ import { SessionFacts } from '../components/session-facts.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { dateWithZone } from '../words/dates.js'
 import { fill } from '../words/format.js'
+import { newThingId, useMayConfigure } from './applications.js'
 import { calls } from './calls.js'
 import { fragmentOf, type Place, replaceQuery } from './place.js'
 import { axisFor } from './plot-scale.js'
@@ -30,7 +31,7 @@ export const OverviewScreen = ({ query }: Place) => {
       <Loaded {...read}>
         {({ attention, days, before }) => (
           <div class="stack">
-            {query.setup === 'done' && <NextSteps invitations={fragmentOf('invitations')} />}
+            {query.setup === 'done' && <FirstSteps />}
             <Panel title={words.attention.heading}>
               <Attention attention={attention} />
             </Panel>
@@ -45,6 +46,12 @@ export const OverviewScreen = ({ query }: Place) => {
       </Loaded>
     </Screen>
   )
+}
+
+const FirstSteps = () => {
+  const { isOff } = useMayConfigure()
+  const newApplication = isOff ? undefined : fragmentOf('applications', newThingId)
+  return <NextSteps newApplication={newApplication} invitations={fragmentOf('invitations')} />
 }
 
 /** A number of days up to today, or `own` with the first and the last day, in UTC. */

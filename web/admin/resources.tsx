@@ -7,13 +7,12 @@ import { Form, type Problems, type Values } from '../components/form.js'
 import { Panel } from '../components/panel.js'
 import { useWords } from '../hooks/settings.js'
 import { fill } from '../words/format.js'
-import { Access, NewAccess, WhoMayUse } from './access.js'
+import { Access, chosenAccess, NewAccess, WhoMayUse } from './access.js'
 import { DeleteDialog } from './application-changes.js'
 import { newThingId, useMayConfigure } from './applications.js'
 import { calls } from './calls.js'
 import { ChangeDialog, useChangeProblems } from './change-dialog.js'
-import { chosenGroups } from './groups.js'
-import { LinesField, linesIn } from './lines-field.js'
+import { addressIn, LinesField, linesIn } from './lines-field.js'
 import { useMeanwhile } from './meanwhile.js'
 import { fragmentOf, listFragment } from './place.js'
 import { Loaded, Screen, useAdmin, useRead } from './screen.js'
@@ -301,10 +300,12 @@ export const NewResourceScreen = () => {
   const [added, setAdded] = useState<AdminResource>()
   const add = async (typed: Values): Promise<Problems | undefined> => {
     const name = typed.name?.trim() ?? ''
+    const allow = chosenAccess(typed)
+    if (!allow) return { notice: words.chooseGroup }
     const body: Static<typeof AdminNewResource> = {
       name,
-      address: typed.address?.trim() ?? '',
-      allow: typed.access === 'groups' ? chosenGroups(typed) : 'everyone',
+      address: addressIn(typed.address),
+      allow,
       scopes: scopesFrom(typed.scopes),
       algorithm: typed.algorithm === 'on' ? 'RS256' : 'ES256',
     }

@@ -71,13 +71,7 @@ export const Loaded = <Value,>({ value, refusal, reload, children }: LoadedProps
   return <>{value === undefined ? <Loading text={loading} /> : children(value)}</>
 }
 
-/** Scrolls the line of screens, and nothing else. */
-const bringIntoView = (link: HTMLAnchorElement | null) => {
-  const line = link?.closest('nav')
-  if (link && line) line.scrollLeft = link.offsetLeft - (line.clientWidth - link.offsetWidth) / 2
-}
-
-/** The search over everything, who is signed in, and below them the links to all screens in one line, which scrolls where it is narrow. */
+/** The search over everything, who is signed in, and below them the links to all screens. */
 export const Frame = ({ screen }: { screen: ScreenName }) => {
   const words = useWords('admin')
   const { self, mayManage } = useAdmin()
@@ -100,11 +94,7 @@ export const Frame = ({ screen }: { screen: ScreenName }) => {
         <ul>
           {screenNames.map((name) => (
             <li key={name}>
-              <a
-                ref={name === screen ? bringIntoView : undefined}
-                href={fragmentOf(name)}
-                aria-current={name === screen ? 'page' : undefined}
-              >
+              <a href={fragmentOf(name)} aria-current={name === screen ? 'page' : undefined}>
                 {words[name]}
               </a>
             </li>

@@ -17,7 +17,7 @@ export const SettingsScreen = () => {
   const words = useWords('configuration')
   const read = useRead(calls.settings)
   return (
-    <Screen title={title} lead={words.settingsLead}>
+    <Screen title={title} lead={`${words.settingsLead} ${words.settingsSoon}`}>
       <Loaded {...read}>
         {({ settings, variables }) => (
           <div class="stack">
@@ -72,7 +72,7 @@ const Variables = ({ variables }: { variables: AdminSettings['variables'] }) => 
   )
 }
 
-const useSettingText = () => {
+export const useSettingText = () => {
   const { choices, allDomains } = useWords('configuration')
   return (value: string | readonly string[]) => {
     if (typeof value !== 'string') return value.length === 0 ? allDomains : value.join(', ')
@@ -108,7 +108,11 @@ const Setting = ({ setting, reload }: Props) => {
   const mayChange = mayManage && isChangedHere(setting)
   return (
     <Panel title={title} level={3} state={{ text: textOf(value) }}>
-      <p class="panel-lead">{`${fill(words.byDefault, { value: textOf(setting.default) })} · ${whoSet(setting)}`}</p>
+      <p class="panel-lead">
+        {setBy === 'default'
+          ? whoSet(setting)
+          : `${fill(words.byDefault, { value: textOf(setting.default) })} · ${whoSet(setting)}`}
+      </p>
       {mayChange && (
         <div class="button-row">
           <Button label={`${words.change}: ${title}`} onPress={() => setOpen('change')}>{`${words.change}…`}</Button>
@@ -122,7 +126,7 @@ const Setting = ({ setting, reload }: Props) => {
       {open === 'change' && (
         <ChangeDialog
           {...dialog}
-          lead={words.settingsLead}
+          lead={words.settingsSoon}
           submitLabel={words.save}
           call={({ value: typed = '' }) =>
             calls.changeSetting(name, version, Array.isArray(value) ? linesIn(typed) : typed)

@@ -21,6 +21,8 @@ export type FieldProps = {
   focused?: boolean | 'selected' | 'chosen'
   readOnly?: boolean
   code?: boolean
+  /** A touch keyboard begins with a small letter, also in a name. */
+  smallLetters?: boolean
   maxLength?: number
   /** The whole value must match this regular expression. */
   pattern?: string
@@ -71,7 +73,7 @@ export const Field = (props: FieldProps) => {
           pattern={props.pattern}
           inputMode={props.inputMode}
           defaultValue={props.defaultValue}
-          autocapitalize={code ? 'characters' : type === 'text' && name === 'name' ? 'words' : 'none'}
+          autocapitalize={capitalsOf(props)}
           // For `autocorrect`, Preact would set the property, which is a boolean: the text "off" would switch it on.
           autoCorrect="off"
           spellcheck={false}
@@ -103,6 +105,11 @@ export const Field = (props: FieldProps) => {
       )}
     </div>
   )
+}
+
+const capitalsOf = ({ name, type = 'text', code = false, smallLetters = false }: FieldProps) => {
+  if (code) return 'characters'
+  return type === 'text' && name === 'name' && !smallLetters ? 'words' : 'none'
 }
 
 /** A password manager saves the value of a password field, so a shown password is hidden again on submit. */

@@ -48,8 +48,10 @@ export const Panel = ({ title, level = 2, state, lead, anchor, look, step, child
   )
 }
 
-/** The steps after the setup. `invitations`: the screen of administrators, if it can be reached from here. */
-export const NextSteps = ({ invitations }: { invitations?: string }) => {
+type NextStepsProps = { newApplication?: string | undefined; invitations?: string }
+
+/** The steps after the setup, with links to the screens of administrators that can be reached from here. */
+export const NextSteps = ({ newApplication, invitations }: NextStepsProps) => {
   const words = useWords('next-steps')
   return (
     <Panel title={words.heading} lead={words.lead}>
@@ -65,7 +67,11 @@ export const NextSteps = ({ invitations }: { invitations?: string }) => {
           <div class="row-text">
             <strong>{words.application}</strong>
             <span>{words.applicationText}</span>
-            <code>latchkey application add --help</code>
+            {newApplication === undefined ? (
+              <code>latchkey application add --help</code>
+            ) : (
+              <a href={newApplication}>{words.addApplication}</a>
+            )}
           </div>
         </li>
         <li>

@@ -37,7 +37,7 @@ export const TokensPanel = ({ known: { tokens, applications } }: Props) => {
         {tokens.map((token) => (
           <TokenRow key={token.id} token={token} onEnded={() => (endedId.current = token.id)} />
         ))}
-        {tokens.length === 0 && <li>{words.none}</li>}
+        {tokens.length === 0 && <li class="panel-lead">{words.none}</li>}
       </ul>
       {applications.length > 0 && <NewToken applications={applications} />}
     </AccountPanel>

@@ -106,7 +106,7 @@ const ByCode = ({ waiting, returnTo, onAnswered, endIfExpired }: SignInStepProps
         ) : (
           <SendingCodeField
             label={words.code}
-            hint={sendsByItself ? `${words.codeHint} ${words.codeIsSent}` : words.codeHint}
+            hint={sendsByItself ? words.codeIsSent : words.codeHint}
             // The field is long enough for a recovery code, which works here, too.
             maxLength={64}
             focused={byRecoveryCode === undefined ? true : 'chosen'}

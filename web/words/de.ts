@@ -15,8 +15,7 @@ export const de: Words = {
     email: 'E-Mail',
     username: 'Benutzername',
     identifier: 'Benutzername oder E-Mail',
-    usernameRule:
-      'Bis zu 64 Buchstaben und Ziffern eines Alphabets, dazwischen auch Punkt, Unterstrich und Bindestrich.',
+    usernameRule: 'Buchstaben und Ziffern, dazwischen auch Punkt, Unterstrich und Bindestrich.',
     password: 'Passwort',
     showPassword: 'Passwort anzeigen',
     hidePassword: 'Passwort verbergen',
@@ -274,6 +273,7 @@ export const de: Words = {
     invitation: 'Die erste Einladung',
     invitationText: 'Laden Sie die Menschen ein, die Ihre Anwendungen benutzen werden.',
     invite: 'Jemanden einladen',
+    addApplication: 'Eine Anwendung hinzufügen',
   },
 
   // Signing in, and proving it again.
@@ -397,7 +397,7 @@ export const de: Words = {
     heading: 'Code eingeben',
     recoveryHeading: 'Wiederherstellungs\u00adcode eingeben',
     codeHint: '6 Ziffern.',
-    codeIsSent: 'Sie werden gesendet, sobald die letzte da ist.',
+    codeIsSent: '6 Ziffern, die mit der letzten gleich gesendet werden.',
     lead: 'Öffnen Sie Ihre Authenticator-App, und geben Sie den Code ein, den sie für diese Seite anzeigt.',
     code: 'Code aus der App',
     recoveryLead:
@@ -997,7 +997,7 @@ export const de: Words = {
     },
   },
   'account-life': {
-    edit: 'Namen oder Benutzernamen ändern',
+    edit: 'Namen ändern',
     names: 'Name und Benutzername',
     nameHint: 'Lassen Sie das Feld leer, um den Namen zu entfernen.',
     usernameHint: 'Damit melden Sie sich an. Der alte bleibt 30 Tage lang für Sie reserviert.',

@@ -12,7 +12,7 @@ export const es: Words = {
     languageNotChanged: 'No se ha podido cambiar el idioma. Comprueba tu conexión e inténtalo de nuevo.',
     email: 'Correo electrónico',
     username: 'Nombre de usuario',
-    usernameRule: 'Hasta 64 letras y números de un mismo alfabeto, con puntos, guiones y guiones bajos entre ellos.',
+    usernameRule: 'Letras y números, con puntos, guiones o guiones bajos entre ellos.',
     identifier: 'Nombre de usuario o correo',
     password: 'Contraseña',
     showPassword: 'Mostrar la contraseña',
@@ -260,6 +260,7 @@ export const es: Words = {
     invitation: 'La primera invitación',
     invitationText: 'Invita a las personas que usarán tus aplicaciones.',
     invite: 'Invitar a alguien',
+    addApplication: 'Añadir una aplicación',
   },
 
   // Signing in, and proving it again.
@@ -379,7 +380,7 @@ export const es: Words = {
     heading: 'Escribe tu código',
     recoveryHeading: 'Escribe un código de recuperación',
     codeHint: '6 dígitos.',
-    codeIsSent: 'Se envían en cuanto está el último.',
+    codeIsSent: '6 dígitos, que se envían al escribir el último.',
     lead: 'Abre tu aplicación de autenticación y escribe el código que muestra para este sitio.',
     code: 'Código de la aplicación',
     recoveryLead: 'Escribe uno de los códigos de recuperación que guardaste. Cada uno sirve una sola vez.',

@@ -13,7 +13,7 @@ export const fr: Words = {
     email: 'Adresse e-mail',
     username: 'Nom d’utilisateur',
     identifier: 'Nom d’utilisateur ou adresse e-mail',
-    usernameRule: 'Jusqu’à 64 lettres et chiffres d’un même alphabet, avec des points, tirets et tirets bas entre eux.',
+    usernameRule: 'Lettres et chiffres, avec des points, tirets ou tirets bas entre eux.',
     password: 'Mot de passe',
     showPassword: 'Afficher le mot de passe',
     hidePassword: 'Masquer le mot de passe',
@@ -267,6 +267,7 @@ export const fr: Words = {
     invitation: 'La première invitation',
     invitationText: 'Invitez les personnes qui utiliseront vos applications.',
     invite: 'Inviter quelqu’un',
+    addApplication: 'Ajouter une application',
   },
 
   // Signing in, and proving it again.
@@ -389,7 +390,7 @@ export const fr: Words = {
     heading: 'Saisissez votre code',
     recoveryHeading: 'Saisissez un code de secours',
     codeHint: '6 chiffres.',
-    codeIsSent: 'Ils sont envoyés dès que le dernier est saisi.',
+    codeIsSent: '6 chiffres, envoyés dès que le dernier est saisi.',
     lead: 'Ouvrez votre application d’authentification et saisissez le code qu’elle affiche pour ce site.',
     code: 'Code de l’application',
     recoveryLead: 'Saisissez l’un des codes de secours que vous avez enregistrés. Chacun fonctionne une seule fois.',

@@ -162,7 +162,7 @@ export const admin: Words['admin'] = {
     exportCut: 'Die ersten {count} Konten wurden gespeichert. Für die anderen hilft ein Filter.',
   },
   user: {
-    whyHeading: 'Warum ist keine Anmeldung möglich?',
+    whyHeading: 'Ist eine Anmeldung möglich?',
     whyNothing: 'Hier verhindert nichts die Anmeldung. Die Ereignisse unten zeigen, was geschehen ist.',
     solvedBy: {
       enable: 'Konto entsperren',

@@ -89,8 +89,8 @@ export const admin = {
     newUsers: 'New users',
     table: 'Show the numbers',
     utc: 'Days begin at midnight UTC.',
-    hint: 'A press on a number or a day shows its events.',
-    change: '{change} against the {count} days before',
+    hint: 'Choose a number or a day to see its events.',
+    change: '{change} compared with the {count} days before',
     noneBefore: 'No numbers of the days before',
     range: 'Period',
     days: 'The last {count} days',
@@ -180,7 +180,7 @@ export const admin = {
     exportCut: 'The first {count} users were saved. Use a filter for the others.',
   },
   user: {
-    whyHeading: 'Why can this user not sign in?',
+    whyHeading: 'Can this user sign in?',
     whyNothing: 'Nothing here keeps this user from signing in. The events below show what has happened.',
     solvedBy: {
       enable: 'Enable the account',
@@ -328,7 +328,7 @@ export const admin = {
       done: 'The link is on its way to {email}.',
     },
     'clear-limits': {
-      action: 'Let try again',
+      action: 'Allow new attempts',
       about: 'After too many wrong passwords or codes: the user need not wait until the limits end.',
       title: 'Let {username} try again now?',
       lead: 'What was counted for this account and its browsers is forgotten. Make sure first that the attempts were the user’s own. Limits of networks stay, because they count everyone there.',
@@ -472,7 +472,7 @@ export const admin = {
     errors: 'Last errors',
     errorsLead: 'What the application has done wrong, newest first.',
     normalEnds: 'Sign-ins that ended without success, which is no fault',
-    seen: 'Last {when}, {count} times',
+    seen: 'Last {when}, {count}×',
     change: 'Change who may use it',
     changeTitle: 'Who may use {name}?',
     changeLead: 'Users who lose the right are signed out there within two seconds.',

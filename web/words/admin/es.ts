@@ -161,7 +161,7 @@ export const admin: Words['admin'] = {
     exportCut: 'Se guardaron los primeros {count} usuarios. Use un filtro para los demás.',
   },
   user: {
-    whyHeading: '¿Por qué este usuario no puede iniciar sesión?',
+    whyHeading: '¿Puede este usuario iniciar sesión?',
     whyNothing: 'Aquí nada impide que este usuario inicie sesión. Los eventos de abajo muestran qué ha pasado.',
     solvedBy: {
       enable: 'Activar la cuenta',
@@ -454,7 +454,7 @@ export const admin: Words['admin'] = {
     errors: 'Últimos errores',
     errorsLead: 'Lo que la aplicación ha hecho mal, lo más reciente primero.',
     normalEnds: 'Inicios de sesión que terminaron sin éxito, lo que no es un fallo',
-    seen: 'Última vez {when}, {count} veces',
+    seen: 'Última vez {when}, {count}×',
     change: 'Cambiar quién puede usarla',
     changeTitle: '¿Quién puede usar {name}?',
     changeLead: 'A los usuarios que pierden el derecho se les cierra la sesión allí en dos segundos.',

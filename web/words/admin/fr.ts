@@ -162,7 +162,7 @@ export const admin: Words['admin'] = {
     exportCut: 'Les {count} premiers utilisateurs ont été enregistrés. Un filtre donne les autres.',
   },
   user: {
-    whyHeading: 'Pourquoi la connexion est-elle impossible ?',
+    whyHeading: 'La connexion est-elle possible ?',
     whyNothing: 'Rien ici n’empêche la connexion. Les événements ci-dessous montrent ce qui s’est passé.',
     solvedBy: {
       enable: 'Réactiver le compte',

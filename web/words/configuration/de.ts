@@ -9,6 +9,7 @@ export const configuration: Words['configuration'] = {
     who: 'Wer darf sie nutzen?',
   },
   next: 'Weiter',
+  chooseGroup: 'Wählen Sie mindestens eine Gruppe, oder alle.',
   previous: 'Zurück',
   program: 'Art des Programms',
   programs: {
@@ -76,7 +77,8 @@ export const configuration: Words['configuration'] = {
   typeName: 'Geben Sie zur Bestätigung den Namen ein: {name}',
   otherName: 'Das ist ein anderer Name. Nichts wurde gelöscht.',
   deleted: '{name} ist gelöscht.',
-  settingsLead: 'Was entscheidet, wie jemand hereinkommt. Eine Änderung gilt nach höchstens zwei Sekunden.',
+  settingsLead: 'Wer hereinkommt, und wie.',
+  settingsSoon: 'Eine Änderung gilt nach höchstens zwei Sekunden.',
   settings: {
     registration: 'Wer ein Konto anlegen kann',
     registrationDomains: 'Domains, die sich registrieren können',
@@ -97,7 +99,7 @@ export const configuration: Words['configuration'] = {
   byDefault: 'Vorgabe: {value}',
   setBy: {
     environment: 'Von {variable} in der Umgebung festgelegt, und dort geändert.',
-    default: 'Niemand hat es festgelegt.',
+    default: 'Das ist die Vorgabe.',
     page: 'Festgelegt von {who}, {date}',
   },
   toDefault: 'Zurück zur Vorgabe',

@@ -8,6 +8,7 @@ export const configuration = {
     who: 'Who may use it?',
   },
   next: 'Next',
+  chooseGroup: 'Choose at least one group, or everyone.',
   previous: 'Back',
   program: 'Kind of program',
   programs: {
@@ -75,7 +76,8 @@ export const configuration = {
   typeName: 'To confirm, type its name: {name}',
   otherName: 'This is another name. Nothing was deleted.',
   deleted: '{name} is deleted.',
-  settingsLead: 'What decides how people get in. A change counts within two seconds.',
+  settingsLead: 'Who gets in, and how.',
+  settingsSoon: 'A change takes effect within two seconds.',
   settings: {
     registration: 'Who can create an account',
     registrationDomains: 'Domains that can register',
@@ -96,7 +98,7 @@ export const configuration = {
   byDefault: 'Default: {value}',
   setBy: {
     environment: 'Set by {variable} in the environment, and changed there.',
-    default: 'Nobody has set it.',
+    default: 'This is the default.',
     page: 'Set by {who}, {date}',
   },
   toDefault: 'Back to the default',

@@ -9,6 +9,7 @@ export const configuration: Words['configuration'] = {
     who: '¿Quién puede usarla?',
   },
   next: 'Siguiente',
+  chooseGroup: 'Elige al menos un grupo, o a todos.',
   previous: 'Atrás',
   program: 'Tipo de programa',
   programs: {
@@ -76,7 +77,8 @@ export const configuration: Words['configuration'] = {
   typeName: 'Para confirmar, escriba su nombre: {name}',
   otherName: 'Es otro nombre. No se ha eliminado nada.',
   deleted: '{name} está eliminada.',
-  settingsLead: 'Lo que decide cómo se entra. Un cambio vale en dos segundos.',
+  settingsLead: 'Quién entra, y cómo.',
+  settingsSoon: 'Un cambio se aplica en dos segundos.',
   settings: {
     registration: 'Quién puede crear una cuenta',
     registrationDomains: 'Dominios que pueden registrarse',
@@ -97,7 +99,7 @@ export const configuration: Words['configuration'] = {
   byDefault: 'Valor predeterminado: {value}',
   setBy: {
     environment: 'Lo fija {variable} en el entorno, y allí se cambia.',
-    default: 'Nadie lo ha fijado.',
+    default: 'Es el valor predeterminado.',
     page: 'Lo fijó {who}, {date}',
   },
   toDefault: 'Volver al valor predeterminado',

@@ -9,6 +9,7 @@ export const configuration: Words['configuration'] = {
     who: 'Qui peut l’utiliser ?',
   },
   next: 'Suivant',
+  chooseGroup: 'Choisissez au moins un groupe, ou tout le monde.',
   previous: 'Retour',
   program: 'Type de programme',
   programs: {
@@ -76,7 +77,8 @@ export const configuration: Words['configuration'] = {
   typeName: 'Pour confirmer, saisissez son nom : {name}',
   otherName: 'C’est un autre nom. Rien n’a été supprimé.',
   deleted: '{name} est supprimée.',
-  settingsLead: 'Ce qui décide comment on entre. Un changement compte en deux secondes.',
+  settingsLead: 'Qui entre, et comment.',
+  settingsSoon: 'Un changement s’applique en deux secondes.',
   settings: {
     registration: 'Qui peut créer un compte',
     registrationDomains: 'Domaines qui peuvent s’inscrire',
@@ -97,7 +99,7 @@ export const configuration: Words['configuration'] = {
   byDefault: 'Par défaut : {value}',
   setBy: {
     environment: 'Fixé par {variable} dans l’environnement, et changé là-bas.',
-    default: 'Personne ne l’a fixé.',
+    default: 'C’est la valeur par défaut.',
     page: 'Fixé par {who}, {date}',
   },
   toDefault: 'Revenir à la valeur par défaut',
