@@ -39,6 +39,8 @@ if [[ "${1:-}" == --long ]]; then
   need buildah buildah
   need debootstrap debootstrap
   need firefox-esr firefox-esr firefox
+  # Orca reads the pages of a Chromium with windows.
+  need chromium chromium chromium-browser google-chrome
   need orca orca
   need xvfb Xvfb
   need dbus-daemon dbus-run-session

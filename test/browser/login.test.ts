@@ -160,6 +160,8 @@ describe('the login page', () => {
     for (const times of [1, 2]) {
       await page.locator('[name=password]').press('Enter')
       await expect.poll(async () => (await said()).filter((text) => text === wrong).length).toBe(times)
+      // The second sentence about the same field does not name it again.
+      expect((await said()).join(' ')).not.toContain('Password. Registered')
       await expect.poll(() => page.locator('button[aria-busy]').count()).toBe(0)
     }
     await expect.poll(() => focusedField(page)).toBe('password')

@@ -6,7 +6,9 @@ import { minutes } from '../../src/lib/durations.js'
 import { addAuthenticator, createAuthenticator } from '../support/authenticator.js'
 import { faultsOf } from '../support/axe.js'
 import {
+  descriptionOf,
   fillIn,
+  focusedDescription,
   focusedField,
   focusedName,
   keepPicture,
@@ -91,6 +93,8 @@ it('switches two-step sign-in on, and signs in with a code and with a recovery c
   await page.getByRole('button', { name: 'Switch on' }).click()
   const picture = page.getByRole('img', { name: 'QR code for the authenticator app' })
   await picture.waitFor()
+  // The heading has the focus, and is read with what to do first.
+  await expect.poll(() => focusedDescription(page)).toMatch(/^Scan this picture with an authenticator app\./)
   expect((await picture.boundingBox())?.width).toBe(192)
   const secret = (await page.locator('code.secret').innerText()).replaceAll(/\s/g, '')
   const app = createAuthenticator(secret, latchkey)
@@ -156,6 +160,9 @@ it('switches two-step sign-in on, and signs in with a code and with a recovery c
   await page.getByText('Please enter the whole code.').waitFor()
   await keepPicture(page, 'second-factor')
   await page.getByLabel('Do not ask for a code in this browser for 30 days').waitFor()
+  // Here the digits are not sent by themselves, and the field does not say so.
+  await fillIn(page, { 'Code from the app': '' })
+  expect(await descriptionOf(page, 'Code from the app')).toBe('6 digits.')
   await fillIn(page, { 'Code from the app': firstCodes[0] ?? '' })
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByText('This recovery code does not work.').waitFor()

@@ -192,6 +192,13 @@ export const countRoles = async (page: Page) => {
   return (name: string) => roles.filter((role) => role === name).length
 }
 
+/** The description of what has the focus, which a screen reader reads after its name. Also for `expect.poll`. */
+export const focusedDescription = (page: Page) =>
+  page.evaluate(() => {
+    const ids = document.activeElement?.getAttribute('aria-describedby')?.split(' ') ?? []
+    return ids.map((id) => document.getElementById(id)?.textContent).join(' ')
+  })
+
 /** The description of a field, which a screen reader reads after its name. */
 export const descriptionOf = async (page: Page, label: string) => {
   const session = await page.context().newCDPSession(page)

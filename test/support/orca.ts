@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
+import type { BrowserName } from './browsers.js'
 import { stepTimeout } from './controls.js'
 import { type Firefox, loadPuppeteer } from './puppeteer.js'
 import { testProgram } from './servers/programs.js'
@@ -91,9 +92,27 @@ const openFirefox = ({ home, environment }: Desktop) =>
     extraPrefsFirefox: { 'intl.accept_languages': 'en-GB', 'accessibility.force_disabled': -1 },
   })
 
+/** Without the first option, Chromium does not start as root. With the second, it tells the bus what is on its pages, too. */
+const chromiumOptions = ['--no-sandbox', '--force-renderer-accessibility', '--lang=en-GB', '--no-first-run']
+
+const openChromium = ({ home, environment }: Desktop) =>
+  loadPuppeteer().launch({
+    browser: 'chrome',
+    executablePath: testProgram('windowedChromium'),
+    headless: false,
+    env: environment,
+    userDataDir: join(home, 'profile'),
+    timeout: 2 * stepTimeout,
+    defaultViewport: null,
+    args: chromiumOptions,
+  })
+
+/** The browsers, by the class of their windows. */
+const openers = { firefox: openFirefox, chromium: openChromium }
+
 /** There is no window manager that would do it, and the window comes some time after the browser. */
-const focusWindow = async ({ environment }: Desktop) => {
-  const options = ['search', '--onlyvisible', '--class', 'firefox', 'windowfocus', '%@']
+const focusWindow = async ({ environment }: Desktop, name: string) => {
+  const options = ['search', '--onlyvisible', '--class', name, 'windowfocus', '%@']
   const focusing = promisify(execFile)(testProgram('xdotool'), options, { env: environment })
   return focusing.then(
     () => true,
@@ -101,8 +120,8 @@ const focusWindow = async ({ environment }: Desktop) => {
   )
 }
 
-/** Firefox in a window, and the screen reader Orca beside it. */
-export const startOrca = async () => {
+/** A browser in a window, and the screen reader Orca beside it. */
+export const startOrca = async (name: BrowserName) => {
   const desktop = await createDesktop()
   let browser: Firefox | undefined
   const stop = async () => {
@@ -114,12 +133,12 @@ export const startOrca = async () => {
     const { spoken } = await startReader(desktop)
     await until('Orca is ready', async () => (await spoken()).length > 0)
     const greetings = (await spoken()).length
-    browser = await openFirefox(desktop)
+    browser = await openers[name](desktop)
     const page = await browser.newPage()
     page.setDefaultTimeout(stepTimeout)
     await until(
-      'Orca speaks of Firefox',
-      async () => (await focusWindow(desktop)) && (await spoken()).length > greetings,
+      `Orca speaks of ${name}`,
+      async () => (await focusWindow(desktop, name)) && (await spoken()).length > greetings,
     )
     return { page, spoken, stop }
   } catch (error) {

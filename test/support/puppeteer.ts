@@ -19,6 +19,9 @@ type FirefoxPage = {
   evaluate<Result>(act: (argument: string) => Promise<Result>, argument: string): Promise<Result>
   setDefaultTimeout(milliseconds: number): void
   keyboard: { press(key: string): Promise<void> }
+  cookies(): Promise<FirefoxCookie[]>
+  setCookie(...cookies: { name: string; value: string; domain: string; path: string }[]): Promise<void>
+  deleteCookie(...cookies: FirefoxCookie[]): Promise<void>
 }
 
 type FirefoxCookie = { name: string; value: string; domain: string }
@@ -41,12 +44,13 @@ export type Firefox = {
 }
 
 type LaunchOptions = {
-  browser: 'firefox'
+  browser: 'firefox' | 'chrome'
   executablePath: string
   userDataDir: string
   headless: boolean
   timeout: number
-  extraPrefsFirefox: Record<string, string | number | boolean>
+  extraPrefsFirefox?: Record<string, string | number | boolean>
+  defaultViewport?: null
   args?: string[]
   env?: Record<string, string>
 }

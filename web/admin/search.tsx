@@ -53,7 +53,11 @@ const useFound = (text: string) => {
   const settled = useDebounced(text, 200)
   const asksForUsers = settled.length >= shortestForUsers
   const users = useLoaded(
-    async () => (asksForUsers ? calls.users({ search: settled }) : { value: undefined }),
+    async () => {
+      if (!asksForUsers) return { value: { search: settled, users: [] } }
+      const answer = await calls.users({ search: settled })
+      return { value: { search: settled, users: answer.refused ? [] : answer.value.users } }
+    },
     ignore,
     settled,
   )
@@ -107,7 +111,7 @@ const useFound = (text: string) => {
         detail: `${words.columns.members}: ${members}`,
         href: fragmentOf('users', undefined, { group: name }),
       })),
-    ...(asksForUsers && settled === text ? (users.value?.users ?? []) : []).slice(0, maxOfKind).map((user) => ({
+    ...(users.value?.search === text ? users.value.users : []).slice(0, maxOfKind).map((user) => ({
       key: `user ${user.id}`,
       kind: words.columns.user,
       label: user.username,
@@ -115,7 +119,9 @@ const useFound = (text: string) => {
       href: fragmentOf('users', user.id),
     })),
   ]
-  return { found, isSettled: settled === text }
+  // What is known of users may be the answer to an older text.
+  const isSettled = users.value?.search === text
+  return { found, isSettled }
 }
 
 const SearchDialog = ({ onClose }: { onClose: () => void }) => {
@@ -150,7 +156,8 @@ const SearchDialog = ({ onClose }: { onClose: () => void }) => {
 const SearchField = ({ onChosen }: { onChosen: (href: string) => void }) => {
   const words = useWords('admin').searchAll
   const [typed, setTyped] = useState('')
-  const [chosen, setChosen] = useState(0)
+  /** None before something is typed: a screen reader would read it in the place of the field. */
+  const [chosen, setChosen] = useState(-1)
   const id = useId()
   const input = useRef<HTMLInputElement>(null)
   const { found, isSettled } = useFound(typed.trim())
@@ -162,7 +169,7 @@ const SearchField = ({ onChosen }: { onChosen: (href: string) => void }) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
     if (step !== 0 && found.length > 0) {
       event.preventDefault()
-      setChosen((current) => (current + step + found.length) % found.length)
+      setChosen((current) => (Math.max(current, step === 1 ? -1 : 0) + step + found.length) % found.length)
     }
     const option = found[chosen]
     if (event.key === 'Enter' && option) {
@@ -190,7 +197,7 @@ const SearchField = ({ onChosen }: { onChosen: (href: string) => void }) => {
         value={typed}
         onInput={({ currentTarget }) => {
           setTyped(currentTarget.value)
-          setChosen(0)
+          setChosen(currentTarget.value.trim() === '' ? -1 : 0)
         }}
         onKeyDown={onKeyDown}
       />

@@ -178,7 +178,8 @@ export const Paged = ({ next, onMore, shown, count, loadsByItself = false, child
     <div ref={container}>
       {children}
       <div class="table-end" ref={end}>
-        <p class="panel-lead" role="status">
+        <p class={shown === 0 ? 'visually-hidden' : 'panel-lead'} role="status">
+          {shown === 0 && words.searchAll.nothing}
           {shown > 0 && !isSaidAbove && fill(text, { count: formatNumber(shown), all: formatNumber(count ?? shown) })}
         </p>
         {next !== null && (

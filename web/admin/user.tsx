@@ -3,6 +3,7 @@ import type { AdminObstacle, AdminUserDetails, UserAction } from '#contract/admi
 import { labelIn } from '#contract/languages.js'
 import { Button } from '../components/button.js'
 import { AlertIcon, CheckIcon, DeviceIcon } from '../components/icons.js'
+import { Announced } from '../components/notice.js'
 import { Panel } from '../components/panel.js'
 import { SessionFacts } from '../components/session-facts.js'
 import { useSettings, useWords } from '../hooks/settings.js'
@@ -49,6 +50,8 @@ export const UserDrawer = ({ id, onChanged }: { id: string; onChanged: () => Pro
           {(shown) => <UserPanels user={shown} reload={reload} onDeleted={onChanged} />}
         </Loaded>
       </Screen>
+      {/* The heading was read before it had the name. */}
+      <Announced class="visually-hidden" text={user?.username ?? ''} />
     </section>
   )
 }

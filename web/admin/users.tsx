@@ -4,7 +4,7 @@ import { adminPageSize } from '#contract/admin/admin-api.js'
 import type { AdminUser, UserOrder } from '#contract/admin/admin-bodies.js'
 import { saveFile } from '../browser/storage.js'
 import { Button } from '../components/button.js'
-import { Notice } from '../components/notice.js'
+import { Announced, Notice } from '../components/notice.js'
 import { isFocusAtStart, moveFocusTo } from '../hooks/focus.js'
 import { useSettings, useWords } from '../hooks/settings.js'
 import { useDebounced } from '../hooks/stable.js'
@@ -197,15 +197,16 @@ const UserTools = ({ filter, shown, count }: { filter: Filter; shown: number; co
     saveFile(usersAsCsv(users), 'users.csv', 'text/csv')
     showSuccess(fill(after === undefined ? words.exported : words.exportCut, { count: formatNumber(users.length) }))
   }
-  if (shown === 0) return null
+  const found = count === undefined ? words.many : fill(words.found, { count: formatNumber(count) })
+  // The region stays while nothing is found, so that a screen reader knows it when there is something again.
   return (
-    <div class="tools">
-      <p class="panel-lead" role="status">
-        {count === undefined ? words.many : fill(words.found, { count: formatNumber(count) })}
-      </p>
-      <div class="button-row">
-        <Button onPress={save}>{words.exportCsv}</Button>
-      </div>
+    <div class={shown === 0 ? 'visually-hidden' : 'tools'}>
+      <Announced class="panel-lead" text={shown === 0 ? '' : found} />
+      {shown > 0 && (
+        <div class="button-row">
+          <Button onPress={save}>{words.exportCsv}</Button>
+        </div>
+      )}
     </div>
   )
 }

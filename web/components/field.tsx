@@ -31,6 +31,11 @@ export type FieldProps = {
   onInput?: (value: string) => void
   /** Shown below the field and read out with it. */
   below?: ComponentChildren
+  /**
+   * Read out with the field in the place of `below`, which changes while the user types: some screen readers read a description again with
+   * each change.
+   */
+  description?: string
 }
 
 /** The browser and not the state keeps the value, so that password managers, pasting and undo work as usual. */
@@ -73,7 +78,7 @@ export const Field = (props: FieldProps) => {
           autoCorrect="off"
           spellcheck={false}
           aria-invalid={errors.length > 0}
-          aria-describedby={describedBy(id, { hint: shownHint, below: props.below })}
+          aria-describedby={describedBy(id, { hint: shownHint, below: props.description ?? props.below })}
           onInput={(event) => {
             onEdit(name)
             props.onInput?.(event.currentTarget.value)
@@ -88,7 +93,16 @@ export const Field = (props: FieldProps) => {
       </div>
       <FieldMessages id={id} name={name} label={label} errors={errors} hint={shownHint} />
       {type === 'password' && <CapsLockHint on={caps.on} />}
-      {props.below !== undefined && <div id={`${id}-below`}>{props.below}</div>}
+      {props.description === undefined ? (
+        props.below !== undefined && <div id={`${id}-below`}>{props.below}</div>
+      ) : (
+        <>
+          {props.below}
+          <p id={`${id}-below`} hidden>
+            {props.description}
+          </p>
+        </>
+      )}
     </div>
   )
 }
@@ -128,8 +142,8 @@ const useFirstFocus = (input: RefObject<HTMLInputElement | null>, focused: Field
 type Messages = { id: string; name: string; label: string; errors: string[]; hint: string | undefined }
 
 /**
- * A screen reader says an error also if the focus is in its field already, and if the same error comes again. Each error names its
- * field, because several are said one after the other. The field that gets the focus is read out with its error, so that error is not
+ * A screen reader says an error also if the focus is in its field already, and if the same error comes again. The first error of a
+ * field names it, because those of several fields are said one after the other. The field that gets the focus is read out with its error, so that error is not
  * said twice.
  */
 export const FieldMessages = ({ id, name, label, errors, hint }: Messages) => {
@@ -138,11 +152,13 @@ export const FieldMessages = ({ id, name, label, errors, hint }: Messages) => {
   return (
     <>
       <div id={`${id}-errors`} class="field-errors" aria-live={isReadByFocus ? 'off' : 'polite'}>
-        {errors.map((error) => (
+        {errors.map((error, index) => (
           <p key={`${answerCount} ${error}`}>
             <AlertIcon size={16} />
             <span>
-              {!isReadByFocus && !error.includes(label) && <span class="visually-hidden">{label}. </span>}
+              {index === 0 && !isReadByFocus && !error.includes(label) && (
+                <span class="visually-hidden">{label}. </span>
+              )}
               {error}
             </span>
           </p>

@@ -18,7 +18,7 @@ type Props = { name: string; label: string; focused?: boolean }
 export const NewPasswordField = ({ name, label, focused = false }: Props) => {
   const [password, setPassword] = useState('')
   const { problems } = useContext(FormContext)
-  const { outerSpace } = useWords('password')
+  const { outerSpace, rulesLine } = useWords('password')
   const isRefused = password !== '' && problems.fields?.[name] !== undefined
   return (
     <Field
@@ -28,6 +28,7 @@ export const NewPasswordField = ({ name, label, focused = false }: Props) => {
       autoComplete="new-password"
       focused={focused}
       onInput={setPassword}
+      description={rulesLine}
       below={
         <>
           <p class="field-hint" role="status">
@@ -105,7 +106,6 @@ const Rules = ({ password, isStrong, isRefused }: { password: string; isStrong: 
   if (password === '' && !isRefused) return <p class="field-hint">{words.rulesLine}</p>
   return (
     <>
-      {/* The list is read out with the field. With a label, a screen reader would read the label instead of the list. */}
       <p class="visually-hidden">{words.rulesTitle}</p>
       <ul class="password-rules">
         {passwordRuleIds.map((rule) => (

@@ -11,6 +11,7 @@ export type PanelProps = {
   /** The level of the heading. */
   level?: 2 | 3
   state?: PanelState | undefined
+  /** Read out with the title, if that takes the focus. */
   lead?: string | undefined
   /** The fragment of an address that leads to this panel. */
   anchor?: string
@@ -28,7 +29,7 @@ export const Panel = ({ title, level = 2, state, lead, anchor, look, step, child
   return (
     <section id={anchor} class={look === undefined ? 'panel' : `panel ${look}`} aria-labelledby={id}>
       <div class="panel-head">
-        <Title ref={heading} id={id}>
+        <Title ref={heading} id={id} aria-describedby={lead === undefined ? undefined : `${id}-lead`}>
           {title}
         </Title>
         {state && (
@@ -36,7 +37,11 @@ export const Panel = ({ title, level = 2, state, lead, anchor, look, step, child
             {state.text}
           </p>
         )}
-        {lead !== undefined && <p class="panel-lead">{lead}</p>}
+        {lead !== undefined && (
+          <p class="panel-lead" id={`${id}-lead`}>
+            {lead}
+          </p>
+        )}
       </div>
       {children}
     </section>

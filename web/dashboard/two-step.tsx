@@ -6,7 +6,7 @@ import { Button } from '../components/button.js'
 import { ContinuesTo, returnToApplication, waitingApplication } from '../components/from-application.js'
 import { Notice } from '../components/notice.js'
 import { useSettings, useWords } from '../hooks/settings.js'
-import { AddApp, RecoveryCodes, useAppProblems } from '../sign-in/two-step.js'
+import { AddApp, RecoveryCodes, useAppLead, useAppProblems } from '../sign-in/two-step.js'
 import { fullDate } from '../words/dates.js'
 import { countText, fill } from '../words/format.js'
 import { AskFirst, useDashboardActions, useFormProblems } from './panels.js'
@@ -38,6 +38,7 @@ export const TwoStepPanel = ({ factors, username, replacement }: Props) => {
   const words = useWords('two-step')
   const { showSuccess } = useDashboardActions()
   const state = useTwoStepState(factors)
+  const appLead = useAppLead()
   const { totp, codes, begin, afterChange, cancel, closeCodes } = useSetup()
 
   if (codes) {
@@ -55,7 +56,7 @@ export const TwoStepPanel = ({ factors, username, replacement }: Props) => {
     }
     const showCodes = ({ recoveryCodes }: RecoveryCodesBody) => afterChange({ codes: recoveryCodes })
     return (
-      <AccountPanel place="two-step" title={words.title} step="app">
+      <AccountPanel place="two-step" title={words.title} lead={appLead} step="app">
         <ContinuesTo returnTo={waitingApplication()?.returnTo} />
         <AddAppInPanel
           totp={totp}
@@ -75,7 +76,7 @@ export const TwoStepPanel = ({ factors, username, replacement }: Props) => {
       await afterChange()
     }
     return (
-      <AccountPanel place="two-step" title={words.replaceApp} lead={words.replaceLead} step="other app">
+      <AccountPanel place="two-step" title={words.replaceApp} lead={`${words.replaceLead} ${appLead}`} step="other app">
         <AddAppInPanel totp={newTotp} confirm={client.confirmNewTotp} onAdded={finishReplacement} onCancel={end} />
       </AccountPanel>
     )

@@ -79,6 +79,8 @@ const ByCode = ({ waiting, returnTo, onAnswered, endIfExpired }: SignInStepProps
   const words = useWords('second-factor')
   const problemsOf = useProblems({ wrong_second_factor: 'code' })
   const [byRecoveryCode, setByRecoveryCode] = useState<boolean>()
+  // Whoever reads on to the box below has time to tick it.
+  const sendsByItself = waiting.trustedFor === null
 
   const submit = async ({ code = '', trustDevice }: Values): Promise<Problems | undefined> => {
     const answer = await client.secondFactor({ code, trustDevice: trustDevice !== undefined })
@@ -104,12 +106,11 @@ const ByCode = ({ waiting, returnTo, onAnswered, endIfExpired }: SignInStepProps
         ) : (
           <SendingCodeField
             label={words.code}
-            hint={words.codeHint}
+            hint={sendsByItself ? words.codeIsSent : words.codeHint}
             // The field is long enough for a recovery code, which works here, too.
             maxLength={64}
             focused={byRecoveryCode === undefined ? true : 'chosen'}
-            // Whoever reads on to the box below has time to tick it.
-            sendsByItself={waiting.trustedFor === null}
+            sendsByItself={sendsByItself}
           />
         )}
         {waiting.trustedFor !== null && !byRecoveryCode && <TrustDevice seconds={waiting.trustedFor} />}

@@ -30,6 +30,7 @@ type Props = {
 export const AddFactor = ({ username, lead, withFreshSignIn, onAdded, footer }: Props) => {
   const words = useWords('enrolment')
   const { savedHeading, codesNotShown } = useWords('two-step')
+  const appLead = useAppLead()
   const sentenceOf = useRefusalSentence()
   const problemsOf = useAppProblems()
   const { message: problem, setMessage: setProblem } = useMessage<string>()
@@ -53,7 +54,7 @@ export const AddFactor = ({ username, lead, withFreshSignIn, onAdded, footer }: 
   if (totp)
     return (
       <Card footer={footer}>
-        <Heading key="app" text={words.appHeading} focused />
+        <Heading key="app" text={words.appHeading} lead={appLead} focused />
         <AddApp
           totp={totp}
           confirm={client.confirmTotp}
@@ -120,6 +121,12 @@ type AddProps<Added> = {
 
 export const useAppProblems = () => useProblems({ wrong_second_factor: 'code' })
 
+/** What to do first. It belongs to the heading that takes the focus when `AddApp` is shown. */
+export const useAppLead = () => {
+  const { openFirst, scan, apps } = useWords('two-step')
+  return `${isPhone() ? openFirst : scan} ${apps}`
+}
+
 /** The user scans, opens or copies the secret, and then proves with a code that the app has it. */
 export const AddApp = <Added,>({ totp, confirm, onAdded, onAlreadyOn, problemsOf }: AddProps<Added>) => {
   const words = useWords('two-step')
@@ -157,9 +164,6 @@ const OnPhone = ({ totp }: SecretProps) => {
   return (
     <>
       <p class="panel-lead">
-        {words.openFirst} {words.apps}
-      </p>
-      <p class="panel-lead">
         <a class="button" href={totp.uri}>
           {words.openApp}
         </a>
@@ -174,22 +178,14 @@ const OnPhone = ({ totp }: SecretProps) => {
   )
 }
 
-const OnOtherDevice = ({ totp }: SecretProps) => {
-  const words = useWords('two-step')
-  return (
-    <>
-      <p class="panel-lead">
-        {words.scan} {words.apps}
-      </p>
-      <div class="app-key">
-        <Picture totp={totp} />
-        <div>
-          <Key totp={totp} />
-        </div>
-      </div>
-    </>
-  )
-}
+const OnOtherDevice = ({ totp }: SecretProps) => (
+  <div class="app-key">
+    <Picture totp={totp} />
+    <div>
+      <Key totp={totp} />
+    </div>
+  </div>
+)
 
 const Picture = ({ totp }: SecretProps) => (
   <img class="qr-code" src={`data:image/svg+xml,${encodeURIComponent(totp.qr)}`} alt={useWords('two-step').qrAlt} />

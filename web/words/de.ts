@@ -396,7 +396,8 @@ export const de: Words = {
     title: 'Zweiter Schritt',
     heading: 'Code eingeben',
     recoveryHeading: 'Wiederherstellungs\u00adcode eingeben',
-    codeHint: '6 Ziffern, die mit der letzten gleich gesendet werden.',
+    codeHint: '6 Ziffern.',
+    codeIsSent: '6 Ziffern, die mit der letzten gleich gesendet werden.',
     lead: 'Öffnen Sie Ihre Authenticator-App, und geben Sie den Code ein, den sie für diese Seite anzeigt.',
     code: 'Code aus der App',
     recoveryLead:

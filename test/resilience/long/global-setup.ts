@@ -10,6 +10,7 @@ const needed: { program: TestProgram; name: string; debian: string }[] = [
   { program: 'buildah', name: 'buildah', debian: 'buildah' },
   { program: 'debootstrap', name: 'debootstrap', debian: 'debootstrap' },
   { program: 'firefox', name: 'Firefox', debian: 'firefox-esr' },
+  { program: 'windowedChromium', name: 'Chromium with windows', debian: 'chromium' },
   { program: 'orca', name: 'Orca', debian: 'orca' },
   { program: 'xvfb', name: 'Xvfb', debian: 'xvfb' },
   { program: 'dbus', name: 'dbus-run-session', debian: 'dbus-daemon' },

@@ -46,6 +46,15 @@ const programs = {
     'Chromium',
     'Google Chrome',
   ],
+  /** A screen reader needs a window. */
+  windowedChromium: [
+    'chromium',
+    'chromium-browser',
+    'google-chrome-stable',
+    'google-chrome',
+    'Chromium',
+    'Google Chrome',
+  ],
   firefox: ['firefox-esr', 'firefox'],
   promtool: ['promtool'],
   haproxy: ['haproxy'],
