@@ -277,6 +277,20 @@ const isServerOf = (folder: string, pid: number) => {
   }
 }
 
+const dyingLimit = 1 * seconds
+
+/** One that was killed a moment ago may still accept connections, and does not look like a server any more: that is waited for. */
+const isRunningHere = async (folder: string, pid: number, address: ServerAddress) => {
+  for (const until = performance.now() + dyingLimit; await isListening(address); await wait(20)) {
+    if (isServerOf(folder, pid)) return true
+    if (performance.now() > until)
+      throw new ServerNotStarted(
+        `Another PostgreSQL uses ${folder}, which cannot be stopped from here: it runs in another container, or as another user. Stop that one first. Nothing was changed.`,
+      )
+  }
+  return false
+}
+
 /**
  * Stops a PostgreSQL that was left on the cluster by a service that was killed. It is never taken over: nobody would start it again. The
  * caller holds the lock on the folder.
@@ -285,12 +299,8 @@ export const stopOrphan = async (folder: string): Promise<boolean> => {
   const running = await addressOfRunning(folder)
   if (!running) return false
   try {
-    if (!(await isListening(running.address))) return false
     const pid = Number(linesOfProcessFile(folder)[0])
-    if (!isServerOf(folder, pid))
-      throw new ServerNotStarted(
-        `Another PostgreSQL uses ${folder}, which cannot be stopped from here: it runs in another container, or as another user. Stop that one first. Nothing was changed.`,
-      )
+    if (!(await isRunningHere(folder, pid, running.address))) return false
     for (const [signal, limit] of [
       ['SIGINT', fastLimit],
       ['SIGQUIT', fastLimit],
