@@ -37,7 +37,8 @@ describe('counters in more than one Redis', () => {
     return redis
   }
   const open = async (url: string) => {
-    const { cache, start } = await openCache({ url, clock: systemClock, log })
+    // On a busy machine an answer may come later than a request would wait for it, and then it is granted nowhere.
+    const { cache, start } = await openCache({ url, clock: systemClock, log, commandTimeout: 2_000 })
     leftovers.push(cache.close)
     await start(Promise.resolve(true))
     return cache
