@@ -2,6 +2,7 @@ import { createCipheriv, scryptSync } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import { equalInConstantTime } from '../lib/random.js'
 import { yieldToOthers } from '../platform/threads.js'
+import { type Comparison, compareTogether } from './bcrypt-together.js'
 import { type ImportedHash, readImportedHash, type ScryptHash } from './hashes.js'
 
 /** See https://github.com/firebase/scrypt. The derived key encrypts the project's signer key, and the result is the hash. */
@@ -28,7 +29,7 @@ yieldToOthers()
 
 const lowestCost = 4
 
-type Comparison = { password: string; hash: string; cost: number }
+type CostlyComparison = Comparison & { cost: number }
 
 export const hash = ({ password, cost }: { password: string; cost: number }) => bcrypt.hashSync(password, cost)
 
@@ -36,12 +37,15 @@ export const hash = ({ password, cost }: { password: string; cost: number }) => 
  * A failed comparison with a hash that is cheaper than `cost` goes on until it has done the work of `cost`, so that it takes as long as a
  * comparison with a decoy. Each step of cost doubles the work, and 2^c + (2^c + 2^(c+1) + … + 2^(cost-1)) = 2^cost.
  */
-export const compare = ({ password, hash: stored, cost }: Comparison) => {
+export const compare = ({ password, hash: stored, cost }: CostlyComparison) => {
   // The library knows $2a$ and $2b$. PHP and other systems write $2y$ for the same algorithm.
   if (bcrypt.compareSync(password, stored.replace(/^\$2y\$/, '$2b$'))) return true
   for (let step = bcrypt.getRounds(stored); step < cost; step += 1) bcrypt.hashSync(password, step)
   return false
 }
+
+export const compareSeveral = ({ comparisons, cost }: { comparisons: Comparison[]; cost: number }) =>
+  compareTogether(comparisons, cost)
 
 /**
  * Computes bcrypt until the time since `beganAt` is about what a comparison of `cost` takes. A sample measures how fast this machine is.
@@ -60,7 +64,7 @@ const padTime = (password: string, cost: number, beganAt: number) => {
 /**
  * A failed comparison with the cheaper hash of another system takes as long as bcrypt. One with a more expensive hash takes its own time.
  */
-export const compareImported = async ({ password, hash: stored, cost }: Comparison) => {
+export const compareImported = async ({ password, hash: stored, cost }: CostlyComparison) => {
   const beganAt = performance.now()
   const importedHash = readImportedHash(stored)
   if (importedHash && (await importedMatches(password, importedHash))) return true

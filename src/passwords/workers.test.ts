@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
+import bcrypt from 'bcrypt'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createWorkers } from './workers.js'
 
@@ -25,6 +26,26 @@ describe('the worker threads', () => {
     if (typeof hash !== 'string') return
     expect(await workers.compare('secret', hash, 4)).toBe(true)
     expect(await workers.compare('Secret', hash, 4)).toBe(false)
+  })
+
+  it('compare several that wait together, and each gets its own answer', async () => {
+    const one = createWorkers({ threads: 1, queueLimit: 100, deadline: 60_000 })
+    const hashed = ['first', 'second', 'third'].map((text) => [text, bcrypt.hashSync(text, 5)] as const)
+    // Those of another cost or another letter have the same answers.
+    const others = [
+      ['older', bcrypt.hashSync('older', 4)],
+      ['costly', bcrypt.hashSync('costly', 6)],
+      ['java', bcrypt.hashSync('java', 5).replace('$2b$', '$2a$')],
+      ['php', bcrypt.hashSync('php', 5).replace('$2b$', '$2y$')],
+    ] as const
+    const all = [...hashed, ...others]
+    const running = one.hash('secret', 9)
+    const right = all.map(([text, hash]) => one.compare(text, hash, 5))
+    const wrong = all.map(([text, hash]) => one.compare(`${text}?`, hash, 5))
+    await running
+    expect(await Promise.all(right)).toEqual(all.map(() => true))
+    expect(await Promise.all(wrong)).toEqual(all.map(() => false))
+    await one.close()
   })
 
   it('refuse when the queue is full, and serve again afterwards', async () => {

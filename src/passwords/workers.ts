@@ -2,12 +2,21 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { availableParallelism, platform } from 'node:os'
 import { dirname } from 'node:path'
+import { isRefused } from '../contract/outcome.js'
 import { seconds } from '../lib/durations.js'
 import { builtFile } from '../lib/home.js'
 import { customerNetworkOf, siteNetworkOf } from '../lib/networks.js'
 import { OperatorError } from '../lib/operator-error.js'
-import { type BoundedQueue, type Busy, busy, createBoundedQueue, type Place } from '../platform/queues.js'
+import {
+  type BoundedQueue,
+  type Busy,
+  busy,
+  createBoundedQueue,
+  type Place,
+  type SharedWork,
+} from '../platform/queues.js'
 import { createThreads } from '../platform/threads.js'
+import { type Comparison, isForTogether, mostTogether } from './bcrypt-together.js'
 import type { Estimate } from './estimator.js'
 
 export type { Busy } from '../platform/queues.js'
@@ -92,30 +101,11 @@ const createEstimates = (estimateThreads: ReturnType<typeof createThreads>, dead
 }
 
 /**
- * Work that a shutdown cuts off is refused like work for a full queue: the user can try again, and it is no fault of the program. Tasks
- * that wait then are refused too, because they would start a thread again.
- */
-const createRunQueued =
-  (isClosing: () => boolean, deadlineSignal: () => AbortSignal) =>
-  async <Result>(
-    queue: BoundedQueue,
-    place: Place,
-    task: () => Promise<Result>,
-    signal = deadlineSignal(),
-  ): Promise<Result | Busy> => {
-    try {
-      return await queue.run<Result | Busy>(async () => (isClosing() ? busy : task()), signal, place)
-    } catch (error) {
-      if (isClosing()) return busy
-      throw error
-    }
-  }
-
-/**
  * Runs what takes long in our own threads: in libuv's pool, hashes would delay DNS and files. Hashes and estimates have a queue each, so
  * that neither waits behind the other: a hash takes a third of a second, an estimate a few milliseconds. In both queues the sites of
  * clients take turns, and the connections within each site, so that a flood from one connection hardly delays the others. A hash that has
- * started is not stopped when its time is over, because its work would be lost just when there is most to do.
+ * started is not stopped when its time is over, because its work would be lost just when there is most to do. A thread that is free again
+ * takes up to three waiting comparisons at once (`bcrypt-together.ts`).
  */
 export const createWorkers = (options: Dependencies = {}): Workers => {
   const { processes = 1, threads = standardThreads(processes), queueLimit = 100, deadline = 10 * seconds } = options
@@ -128,18 +118,57 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
   const estimateQueue = createBoundedQueue({ maxRunning: estimateThreadCount, maxWaiting: queueLimit })
   const deadlineSignal = () => AbortSignal.timeout(deadline)
   let isClosing = false
-  const runQueued = createRunQueued(() => isClosing, deadlineSignal)
   const estimates = createEstimates(estimateThreads, deadlineSignal)
+
+  /**
+   * Work that a shutdown cuts off is refused like work for a full queue: the user can try again, and it is no fault of the program. Tasks
+   * that wait then are refused too, because they would start a thread again.
+   */
+  const unlessClosing = async <Result>(work: () => Promise<Result>): Promise<Result | Busy> => {
+    if (isClosing) return busy
+    try {
+      return await work()
+    } catch (error) {
+      if (isClosing) return busy
+      throw error
+    }
+  }
+  const runQueued = <Result>(
+    queue: BoundedQueue,
+    place: Place,
+    task: () => Promise<Result>,
+    signal = deadlineSignal(),
+  ): Promise<Result | Busy> => queue.run(() => unlessClosing(task), signal, place)
+
+  const compareAlone = (comparison: Comparison, cost: number): Promise<boolean> =>
+    hashThreads.run({ ...comparison, cost }, { name: 'compare' })
+  const sharedComparisons = new Map<number, SharedWork<Comparison, boolean | Busy>>()
+  const comparisonsOf = (cost: number) => {
+    const run = async (comparisons: readonly Comparison[]): Promise<readonly (boolean | Busy)[]> => {
+      const [first, second] = comparisons
+      const matches = await unlessClosing<boolean[]>(async () =>
+        first && !second
+          ? [await compareAlone(first, cost)]
+          : hashThreads.run({ comparisons, cost }, { name: 'compareSeveral' }),
+      )
+      return isRefused(matches) ? comparisons.map(() => matches) : matches
+    }
+    const shared = sharedComparisons.get(cost) ?? { most: mostTogether, run }
+    sharedComparisons.set(cost, shared)
+    return shared
+  }
 
   return {
     hash: (password, cost, asker = ownProgram) =>
       runQueued<string>(hashQueue, placeOf(asker, 'other'), () =>
         hashThreads.run({ password, cost }, { name: 'hash' }),
       ),
-    compare: (password, hash, cost, asker = ownProgram) =>
-      runQueued<boolean>(hashQueue, placeOf(asker, 'comparison'), () =>
-        hashThreads.run({ password, hash, cost }, { name: 'compare' }),
-      ),
+    compare: (password, hash, cost, asker = ownProgram) => {
+      const place = placeOf(asker, 'comparison')
+      return isForTogether(hash, cost)
+        ? hashQueue.share(comparisonsOf(cost), { password, hash }, deadlineSignal(), place)
+        : runQueued(hashQueue, place, () => compareAlone({ password, hash }, cost))
+    },
     compareImported: (password, hash, cost, asker = ownProgram) => {
       const place = placeOf(asker, 'comparison')
       return runQueued<boolean | Busy>(importedQueue, place, () =>

@@ -90,4 +90,84 @@ describe('a bounded queue', () => {
     await expect(queue.run(() => Promise.reject(new Error('broken')), noDeadline())).rejects.toThrow('broken')
     expect(await queue.run(async () => 'fine', noDeadline())).toBe('fine')
   })
+
+  describe('of tasks that share their work', () => {
+    /** Notes which of them were done together. */
+    const sharedWork = (most: number) => {
+      const done: string[][] = []
+      const run = async (works: readonly string[]) => {
+        done.push([...works])
+        return works.map((work) => `${work} done`)
+      }
+      return { done, shared: { most, run } }
+    }
+    const place = (share: string) => ({ group: share, share, rank: 1 })
+
+    it('does those that wait together, as many as it may, in turn, and gives each its own result', async () => {
+      const queue = createBoundedQueue({ maxRunning: 1, maxWaiting: 10 })
+      const { done, shared } = sharedWork(3)
+      const first = task()
+      const begun = queue.run(first.run, noDeadline())
+      const names = ['a1', 'a2', 'a3', 'b1', 'c1']
+      const answers = names.map((name) => queue.share(shared, name, noDeadline(), place(name.slice(0, 1))))
+      first.finish('one')
+      await begun
+      expect(await Promise.all(answers)).toEqual(names.map((name) => `${name} done`))
+      expect(done).toEqual([
+        ['a1', 'b1', 'c1'],
+        ['a2', 'a3'],
+      ])
+    })
+
+    it('does one at once where there is room, and waits for no others', async () => {
+      const queue = createBoundedQueue({ maxRunning: 2, maxWaiting: 10 })
+      const { done, shared } = sharedWork(3)
+      await Promise.all(['a', 'b'].map((name) => queue.share(shared, name, noDeadline())))
+      expect(done).toEqual([['a'], ['b']])
+    })
+
+    it('keeps different works apart, and counts those together as one that runs', async () => {
+      const queue = createBoundedQueue({ maxRunning: 1, maxWaiting: 10 })
+      const [one, other] = [sharedWork(3), sharedWork(3)]
+      const first = task()
+      const begun = queue.run(first.run, noDeadline())
+      const answers = [
+        queue.share(one.shared, 'a', noDeadline()),
+        queue.share(other.shared, 'x', noDeadline()),
+        queue.run(async () => 'alone', noDeadline()),
+        queue.share(one.shared, 'b', noDeadline()),
+      ]
+      first.finish('one')
+      expect(await Promise.all([begun, ...answers])).toEqual(['one', 'a done', 'x done', 'alone', 'b done'])
+      expect([one.done, other.done]).toEqual([[['a', 'b']], [['x']]])
+      expect(queue.isIdle()).toBe(true)
+    })
+
+    it('fails for all of them, and makes room again', async () => {
+      const queue = createBoundedQueue({ maxRunning: 1, maxWaiting: 10 })
+      const first = task()
+      const begun = queue.run(first.run, noDeadline())
+      const broken = { most: 3, run: () => Promise.reject(new Error('broken')) }
+      const answers = ['a', 'b'].map((name) => queue.share(broken, name, noDeadline()))
+      const failed = Promise.allSettled(answers)
+      first.finish('one')
+      await begun
+      expect((await failed).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+      expect(await queue.run(async () => 'fine', noDeadline())).toBe('fine')
+    })
+
+    it('leaves out those that waited too long', async () => {
+      const queue = createBoundedQueue({ maxRunning: 1, maxWaiting: 10 })
+      const { done, shared } = sharedWork(3)
+      const first = task()
+      const begun = queue.run(first.run, noDeadline())
+      const late = queue.share(shared, 'late', AbortSignal.timeout(10))
+      const patient = queue.share(shared, 'patient', noDeadline())
+      expect(await late).toEqual({ refused: 'busy' })
+      first.finish('one')
+      await begun
+      expect(await patient).toBe('patient done')
+      expect(done).toEqual([['patient']])
+    })
+  })
 })

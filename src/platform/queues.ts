@@ -52,13 +52,15 @@ export const createFairLine = <Entry extends Place>() => {
       }
     },
     remove,
-    next: () => {
-      if (entries.size === 0) return undefined
+    /** Takes the next entry, or the next of those that `fits` accepts. */
+    next: (fits: (entry: Entry) => boolean = () => true) => {
+      const candidates = [...entries].filter(fits)
+      if (candidates.length === 0) return undefined
       turn += 1
-      const ranks = [...entries].map(({ rank }) => rank)
+      const ranks = candidates.map(({ rank }) => rank)
       const rank = turn % turnsPerHighestRank === 0 ? Math.max(...ranks) : Math.min(...ranks)
       let next: Entry | undefined
-      for (const entry of entries)
+      for (const entry of candidates)
         if (entry.rank === rank && (!next || compare(lastTurnsOf(entry), lastTurnsOf(next)) < 0)) next = entry
       if (!next) return undefined
       for (const level of levelsOf(next)) lastTurns.set(level, turn)
@@ -86,66 +88,96 @@ export const createFairLine = <Entry extends Place>() => {
 export type Busy = Refused<'busy'>
 export const busy: Busy = refuse('busy')
 
-type WaitingTask = Place & { start(): void; giveUp(): void }
+/** Work that several tasks can do together in less time than one after the other, at most `most` of them. */
+export type SharedWork<Work, Result> = { most: number; run(works: readonly Work[]): Promise<readonly Result[]> }
+
+/** A task, with what it does in a shared work. A task that shares with nobody is a shared work of one. */
+type Task = Place & {
+  shared: SharedWork<unknown, unknown>
+  work: unknown
+  resolve(result: unknown): void
+  reject(reason: unknown): void
+  stopWaiting(): void
+}
 
 /** In a queue whose clients are all alike, every task has this place, so tasks run in the order in which they came. */
 const commonPlace: Place = { group: '', share: '', rank: 0 }
 
 /**
- * Runs at most `maxRunning` tasks at the same time. At most `maxWaiting` more wait for their turn (`fair-line.ts` says whose turn it
- * is). If there is no room, the new task is refused, or in its place a waiting task of the client that has the most waiting tasks. A task
- * whose signal fires while it waits is refused and never runs. The signal does not stop a task that has started.
+ * Runs at most `maxRunning` tasks at the same time, where those that share their work count as one. At most `maxWaiting` more wait for
+ * their turn (`createFairLine` says whose turn it is), and who shares the work of the next is the next after it. If there is no room, the
+ * new task is refused, or in its place a waiting task of the client that has the most waiting tasks. A task whose signal fires while it
+ * waits is refused and never runs. The signal does not stop a task that has started.
  */
 export const createBoundedQueue = ({ maxRunning, maxWaiting }: { maxRunning: number; maxWaiting: number }) => {
-  const line = createFairLine<WaitingTask>()
+  const line = createFairLine<Task>()
   let running = 0
 
-  /** Resolves to true when the task may run, and to false when its signal fires before that or when it has to make room. */
-  const waitForTurn = (signal: AbortSignal, place: Place) =>
-    new Promise<boolean>((resolve) => {
-      const start = () => {
-        signal.removeEventListener('abort', giveUp)
-        running += 1
-        resolve(true)
-      }
-      const giveUp = () => {
-        signal.removeEventListener('abort', giveUp)
-        line.remove(entry)
-        resolve(false)
-      }
-      const entry: WaitingTask = { ...place, start, giveUp }
-      if (running < maxRunning) {
-        start()
-        return
-      }
-      line.add(entry)
-      signal.addEventListener('abort', giveUp, { once: true })
-    })
+  const giveUp = (task: Task) => {
+    task.stopWaiting()
+    line.remove(task)
+    task.resolve(busy)
+  }
+
+  /** The first task, and those after it that can share its work. */
+  const together = (first: Task) => {
+    const tasks = [first]
+    while (tasks.length < first.shared.most) {
+      const next = line.next(({ shared }) => shared === first.shared)
+      if (!next) break
+      tasks.push(next)
+    }
+    return tasks
+  }
+
+  const start = async (first: Task) => {
+    running += 1
+    const tasks = together(first)
+    for (const task of tasks) task.stopWaiting()
+    try {
+      const results = await first.shared.run(tasks.map(({ work }) => work))
+      for (const [index, task] of tasks.entries()) task.resolve(results[index])
+    } catch (error) {
+      for (const task of tasks) task.reject(error)
+    }
+    running -= 1
+    const next = line.next()
+    if (next) void start(next)
+  }
 
   /** Makes room for a new task if there is none, by refusing a task that waits. Returns false if that is not possible. */
   const makeRoom = (place: Place) => {
     if (running < maxRunning || line.size() < maxWaiting) return true
     const refusedTask = line.entryLeavingFor(place)
-    refusedTask?.giveUp()
+    if (refusedTask) giveUp(refusedTask)
     return refusedTask !== undefined
   }
 
-  const run = async <Result>(
-    task: () => Promise<Result>,
+  /** Does a part of a shared work, alone or together with others that wait for the same. */
+  const share = async <Work, Result>(
+    shared: SharedWork<Work, Result>,
+    work: Work,
     signal: AbortSignal,
     place: Place = commonPlace,
   ): Promise<Result | Busy> => {
     if (signal.aborted || !makeRoom(place)) return busy
-    if (!(await waitForTurn(signal, place))) return busy
-    try {
-      return await task()
-    } finally {
-      running -= 1
-      line.next()?.start()
-    }
+    return new Promise<unknown>((resolve, reject) => {
+      const onAbort = () => giveUp(task)
+      const stopWaiting = () => signal.removeEventListener('abort', onAbort)
+      const task: Task = { ...place, shared: shared as Task['shared'], work, resolve, reject, stopWaiting }
+      if (running < maxRunning) {
+        void start(task)
+        return
+      }
+      line.add(task)
+      signal.addEventListener('abort', onAbort, { once: true })
+    }) as Promise<Result | Busy>
   }
 
-  return { run, length: line.size, isIdle: () => running === 0 }
+  const run = <Result>(task: () => Promise<Result>, signal: AbortSignal, place?: Place) =>
+    share({ most: 1, run: async () => [await task()] }, undefined, signal, place)
+
+  return { run, share, length: line.size, isIdle: () => running === 0 }
 }
 
 export type BoundedQueue = ReturnType<typeof createBoundedQueue>
