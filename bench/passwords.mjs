@@ -10,10 +10,11 @@ import { crafted, decorated, encoded, generated, keepsRules, mutations, walks } 
 /** @type {(path: string) => Promise<any>} */
 const load = (path) => import(new URL(`../dist/modules/passwords/${path}.js`, import.meta.url).href)
 const { createEstimator } = await load('estimator')
-const { personalInputs, strengthOf } = await load('strength')
+const { strengthOf } = await load('passwords')
 
 const estimate = createEstimator()
-const inputs = personalInputs({ username: 'ada', email: 'ada@example.com' }, ['Latchkey'])
+/** The service, and a user. */
+const inputs = ['latchkey', 'ada', 'ada@example.com', 'example', 'com']
 const passes = (/** @type {string} */ password) => strengthOf(estimate(password, inputs)).isStrong
 const share = (/** @type {number} */ part, /** @type {number} */ whole) => `${((100 * part) / whole).toFixed(3)} %`
 

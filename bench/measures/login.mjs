@@ -1,4 +1,4 @@
-// How many people can sign in per second, against what bcrypt alone can do on the same cores.
+// How many people can sign in per second, against what bcrypt alone can do on the same cores: by the library, and by the service's own steps.
 import { askOnce, cookiesOf, openConnection, request } from '../load/connection.mjs'
 import { runClients } from '../load/loads.mjs'
 import { compareInRounds, printRows } from '../load/rounds.mjs'
@@ -48,7 +48,8 @@ export const onKnownDevices = async ({ port, loginRequest }) => {
 export const measureLogin = async ({ latchkey, peers }) => {
   const raw = await startRawBcrypt({ password, cost })
   const candidates = [
-    { name: `limit: bcrypt alone in ${raw.threads} threads`, runLoad: raw.runLoad },
+    { name: `bcrypt alone in ${raw.threads} threads, one after the other`, runLoad: raw.runOneByOne },
+    { name: 'bcrypt alone, three at once', runLoad: raw.runTogether },
     { name: 'Latchkey `POST /login`, a new device', runLoad: signInLoad(latchkey) },
     { name: 'Latchkey `POST /login`, a known device', runLoad: signInLoad(await onKnownDevices(latchkey)) },
     ...(peers ? [{ name: 'Better Auth `sign-in/email`', runLoad: signInLoad(peers.plain) }] : []),

@@ -1,16 +1,27 @@
-// The limit of a sign-in: bcrypt and nothing else, in as many threads as the service has.
+// The limits of a sign-in: bcrypt and nothing else, in as many threads as the service has. One after the other by the library, as most
+// programs do it, or three at once, as the service does while several wait.
 import { availableParallelism } from 'node:os'
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 import bcrypt from 'bcrypt'
 
-/** @typedef {{ seconds: number, password: string, hash: string }} Task */
+/** @typedef {{ seconds: number, password: string, hash: string, together: boolean }} Task */
 
-const compareFor = (/** @type {Task} */ { seconds, password, hash }) => {
+const { compareTogether, mostTogether } = await import(
+  new URL('../../dist/modules/passwords/bcrypt-together.js', import.meta.url).href
+)
+
+const compareFor = (/** @type {Task} */ { seconds, password, hash, together }) => {
+  const several = Array(mostTogether).fill({ password, hash })
+  /** @type {() => boolean[]} */
+  const compare = together
+    ? () => compareTogether(several, bcrypt.getRounds(hash))
+    : () => [bcrypt.compareSync(password, hash)]
   const end = performance.now() + seconds * 1000
   let compared = 0
   while (performance.now() < end) {
-    if (!bcrypt.compareSync(password, hash)) throw new Error('The password does not match its hash')
-    compared += 1
+    const matches = compare()
+    if (!matches.every(Boolean)) throw new Error('The password does not match its hash')
+    compared += matches.length
   }
   return compared
 }
@@ -21,17 +32,22 @@ if (!isMainThread) parentPort?.on('message', (task) => parentPort?.postMessage(c
 export const startRawBcrypt = async ({ password, cost }) => {
   const hash = await bcrypt.hash(password, cost)
   const threads = Array.from({ length: availableParallelism() }, () => new Worker(new URL(import.meta.url)))
-  const runLoad = async (/** @type {number} */ seconds) => {
+  const runLoad = (/** @type {boolean} */ together) => async (/** @type {number} */ seconds) => {
     const begun = performance.now()
     const counts = threads.map(
       (thread) =>
         new Promise((resolve, reject) => {
           thread.once('message', resolve).once('error', reject)
-          thread.postMessage({ seconds, password, hash })
+          thread.postMessage({ seconds, password, hash, together })
         }),
     )
     const compared = (await Promise.all(counts)).reduce((sum, each) => sum + Number(each), 0)
     return { perSecond: compared / ((performance.now() - begun) / 1000) }
   }
-  return { threads: threads.length, runLoad, stop: () => Promise.all(threads.map((thread) => thread.terminate())) }
+  return {
+    threads: threads.length,
+    runOneByOne: runLoad(false),
+    runTogether: runLoad(true),
+    stop: () => Promise.all(threads.map((thread) => thread.terminate())),
+  }
 }

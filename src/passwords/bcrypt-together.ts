@@ -5,7 +5,7 @@ import { equalInConstantTime } from '../lib/random.js'
  *
  * Each step of bcrypt looks up four words of a table, at places that the step before has just decided. So a core waits for its own cache
  * most of the time, on purpose. The library computes one hash at a time. Here three of them take turns, step by step, and each works while
- * the others wait (`node bench/passwords.mjs together`).
+ * the others wait (`node bench/run.mjs login`).
  *
  * The algorithm and its results are those of the paper (https://www.usenix.org/legacy/events/usenix99/provos/provos.pdf). The steps are
  * WebAssembly, put together below: from JavaScript the engines of Node 20 and 24 make code of very different speed.
