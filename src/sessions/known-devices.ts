@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { knownDeviceLifetime, maxAccounts } from '../http/cookie-table.js'
 import { type Clock, later } from '../lib/clock.js'
 import { equalInConstantTime, type Key } from '../lib/random.js'
+import { RecentMap } from '../lib/recent.js'
 
 const nonceBytes = 16
 /** The bytes of a nonce that identify the browser. They follow the time, and stay the same when the browser gets a new nonce. */
@@ -38,16 +39,26 @@ export const createKnownDevices = ({ keys, clock }: { keys: readonly Key[]; cloc
     return nonce
   }
 
-  const hasExpired = (nonce: Buffer) => later(new Date(nonce.readUInt32BE() * 1000), knownDeviceLifetime) <= clock.now()
+  const hasExpired = (nonce: string) =>
+    later(new Date(Number.parseInt(nonce.slice(0, 8), 16) * 1000), knownDeviceLifetime) <= clock.now()
 
-  /** The nonce in a value. Undefined if the value is not one of this account, or has expired. */
-  const nonceIn = (account: DeviceOwner, value: string) => {
+  /** The nonces of values whose MAC was checked lately: a sign-in asks for the same one several times. */
+  const checkedNonces = new RecentMap<string, string>(1_000)
+
+  const checkNonce = (account: DeviceOwner, value: string) => {
     const bytes = Buffer.from(value, 'base64url')
     if (bytes.length !== nonceBytes + macBytes) return undefined
     const nonce = bytes.subarray(0, nonceBytes)
     const mac = bytes.subarray(nonceBytes)
-    const isOurs = keys.some((key) => equalInConstantTime(macWith(key, account, nonce), mac))
-    return isOurs && !hasExpired(nonce) ? nonce.toString('hex') : undefined
+    if (!keys.some((key) => equalInConstantTime(macWith(key, account, nonce), mac))) return undefined
+    checkedNonces.set(macSubject(account) + value, nonce.toString('hex'))
+    return nonce.toString('hex')
+  }
+
+  /** The nonce in a value. Undefined if the value is not one of this account, or has expired. */
+  const nonceIn = (account: DeviceOwner, value: string) => {
+    const nonce = checkedNonces.get(macSubject(account) + value) ?? checkNonce(account, value)
+    return nonce !== undefined && !hasExpired(nonce) ? nonce : undefined
   }
 
   const nonceAmong = (account: DeviceOwner, values: readonly string[]) =>
