@@ -77,11 +77,13 @@ const maxImportedAtOnce = 2
 /** How long an estimate may wait while the dictionaries are loaded. */
 const loadingDeadline = 60 * seconds
 
+type Threads = ReturnType<typeof createThreads>
+
 /**
  * The time of an estimate depends on what the user typed, so an estimate that takes too long is stopped with its thread. The time to load
  * the dictionaries does not count, even for those who wait behind the first: on a busy machine it takes many seconds.
  */
-const createEstimates = (estimateThreads: ReturnType<typeof createThreads>, deadlineSignal: () => AbortSignal) => {
+const createEstimates = (estimateThreads: Threads, deadlineSignal: () => AbortSignal) => {
   let isLoaded = false
   return {
     /** How long an estimate may wait. */
@@ -97,6 +99,44 @@ const createEstimates = (estimateThreads: ReturnType<typeof createThreads>, dead
         throw error
       }
     },
+  }
+}
+
+/**
+ * Work that a shutdown cuts off is refused like work for a full queue: the user can try again, and it is no fault of the program. Tasks
+ * that wait then are refused too, because they would start a thread again.
+ */
+const createUnlessClosing =
+  (isClosing: () => boolean) =>
+  async <Result>(work: () => Promise<Result>): Promise<Result | Busy> => {
+    if (isClosing()) return busy
+    try {
+      return await work()
+    } catch (error) {
+      if (isClosing()) return busy
+      throw error
+    }
+  }
+
+const compareAlone = (hashThreads: Threads, comparison: Comparison, cost: number): Promise<boolean> =>
+  hashThreads.run({ ...comparison, cost }, { name: 'compare' })
+
+/** The work that waiting comparisons share, by its cost: all of them take as long. */
+const createSharedComparisons = (hashThreads: Threads, unlessClosing: ReturnType<typeof createUnlessClosing>) => {
+  const sharedByCost = new Map<number, SharedWork<Comparison, boolean | Busy>>()
+  return (cost: number) => {
+    const run = async (comparisons: readonly Comparison[]): Promise<readonly (boolean | Busy)[]> => {
+      const [first, second] = comparisons
+      const matches = await unlessClosing<boolean[]>(async () =>
+        first && !second
+          ? [await compareAlone(hashThreads, first, cost)]
+          : hashThreads.run({ comparisons, cost }, { name: 'compareSeveral' }),
+      )
+      return isRefused(matches) ? comparisons.map(() => matches) : matches
+    }
+    const shared = sharedByCost.get(cost) ?? { most: mostTogether, run }
+    sharedByCost.set(cost, shared)
+    return shared
   }
 }
 
@@ -120,19 +160,7 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
   let isClosing = false
   const estimates = createEstimates(estimateThreads, deadlineSignal)
 
-  /**
-   * Work that a shutdown cuts off is refused like work for a full queue: the user can try again, and it is no fault of the program. Tasks
-   * that wait then are refused too, because they would start a thread again.
-   */
-  const unlessClosing = async <Result>(work: () => Promise<Result>): Promise<Result | Busy> => {
-    if (isClosing) return busy
-    try {
-      return await work()
-    } catch (error) {
-      if (isClosing) return busy
-      throw error
-    }
-  }
+  const unlessClosing = createUnlessClosing(() => isClosing)
   const runQueued = <Result>(
     queue: BoundedQueue,
     place: Place,
@@ -140,23 +168,7 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
     signal = deadlineSignal(),
   ): Promise<Result | Busy> => queue.run(() => unlessClosing(task), signal, place)
 
-  const compareAlone = (comparison: Comparison, cost: number): Promise<boolean> =>
-    hashThreads.run({ ...comparison, cost }, { name: 'compare' })
-  const sharedComparisons = new Map<number, SharedWork<Comparison, boolean | Busy>>()
-  const comparisonsOf = (cost: number) => {
-    const run = async (comparisons: readonly Comparison[]): Promise<readonly (boolean | Busy)[]> => {
-      const [first, second] = comparisons
-      const matches = await unlessClosing<boolean[]>(async () =>
-        first && !second
-          ? [await compareAlone(first, cost)]
-          : hashThreads.run({ comparisons, cost }, { name: 'compareSeveral' }),
-      )
-      return isRefused(matches) ? comparisons.map(() => matches) : matches
-    }
-    const shared = sharedComparisons.get(cost) ?? { most: mostTogether, run }
-    sharedComparisons.set(cost, shared)
-    return shared
-  }
+  const comparisonsOf = createSharedComparisons(hashThreads, unlessClosing)
 
   return {
     hash: (password, cost, asker = ownProgram) =>
@@ -167,7 +179,7 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
       const place = placeOf(asker, 'comparison')
       return isForTogether(hash, cost)
         ? hashQueue.share(comparisonsOf(cost), { password, hash }, deadlineSignal(), place)
-        : runQueued(hashQueue, place, () => compareAlone({ password, hash }, cost))
+        : runQueued(hashQueue, place, () => compareAlone(hashThreads, { password, hash }, cost))
     },
     compareImported: (password, hash, cost, asker = ownProgram) => {
       const place = placeOf(asker, 'comparison')

@@ -164,7 +164,7 @@ export const createBoundedQueue = ({ maxRunning, maxWaiting }: { maxRunning: num
     return new Promise<unknown>((resolve, reject) => {
       const onAbort = () => giveUp(task)
       const stopWaiting = () => signal.removeEventListener('abort', onAbort)
-      const task: Task = { ...place, shared: shared as Task['shared'], work, resolve, reject, stopWaiting }
+      const task: Task = { ...place, shared, work, resolve, reject, stopWaiting }
       if (running < maxRunning) {
         void start(task)
         return
