@@ -6,12 +6,12 @@ import bcrypt from 'bcrypt'
 
 /** @typedef {{ seconds: number, password: string, hash: string, together: boolean }} Task */
 
-const { compareTogether, mostTogether } = await import(
+const { compareTogether, comparedTogether } = await import(
   new URL('../../dist/modules/passwords/bcrypt-together.js', import.meta.url).href
 )
 
 const compareFor = (/** @type {Task} */ { seconds, password, hash, together }) => {
-  const several = Array(mostTogether).fill({ password, hash })
+  const several = Array(comparedTogether).fill({ password, hash })
   /** @type {() => boolean[]} */
   const compare = together
     ? () => compareTogether(several, bcrypt.getRounds(hash))

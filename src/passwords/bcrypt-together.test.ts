@@ -1,7 +1,7 @@
 import bcrypt from 'bcrypt'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Comparison, compareTogether, isForTogether, mostTogether } from './bcrypt-together.js'
+import { type Comparison, comparedTogether, compareTogether, isForTogether } from './bcrypt-together.js'
 
 const cost = 5
 const compare = (...comparisons: Comparison[]) => compareTogether(comparisons, cost)
@@ -35,7 +35,7 @@ describe('bcrypt together', () => {
   it('decides as the library does, for any passwords, side by side', () => {
     const guess = fc.record({ password, typed: fc.option(password, { nil: undefined }), cost: fc.constantFrom(4, 5) })
     fc.assert(
-      fc.property(fc.array(guess, { minLength: 1, maxLength: mostTogether }), (guesses) => {
+      fc.property(fc.array(guess, { minLength: 1, maxLength: comparedTogether }), (guesses) => {
         const comparisons = guesses.map((each) => ({
           password: each.typed ?? each.password,
           hash: bcrypt.hashSync(each.password, each.cost),
@@ -68,6 +68,7 @@ describe('bcrypt together', () => {
     expect(isForTogether(bcrypt.hashSync('right', 5), 5)).toBe(true)
     expect(isForTogether(bcrypt.hashSync('right', 4), 5)).toBe(true)
     expect(isForTogether(bcrypt.hashSync('right', 6), 5)).toBe(false)
+    expect(isForTogether(bcrypt.hashSync('right', 4).replace('$04$', '$03$'), 5)).toBe(false)
     expect(isForTogether('$scrypt$ln=9,r=8,p=1$AAAA$BBBB', 5)).toBe(false)
   })
 })

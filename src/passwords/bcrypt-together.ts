@@ -1,19 +1,20 @@
 import { equalInConstantTime } from '../lib/random.js'
+import { costOf } from './hashes.js'
 
 /*
- * Three bcrypt comparisons in little more than the time of one.
+ * Three bcrypt comparisons in one to two times the time of one (`node bench/run.mjs login`).
  *
  * Each step of bcrypt looks up four words of a table, at places that the step before has just decided. So a core waits for its own cache
  * most of the time, on purpose. The library computes one hash at a time. Here three of them take turns, step by step, and each works while
- * the others wait (`node bench/run.mjs login`).
+ * the others wait. What else runs on the same core, such as the other thread of a core that has two, makes the gain smaller.
  *
  * The algorithm and its results are those of the paper (https://www.usenix.org/legacy/events/usenix99/provos/provos.pdf). The steps are
  * WebAssembly, put together below: from JavaScript the engines of Node 20 and 24 make code of very different speed.
  */
 
-/** With four, a processor runs out of registers. */
-export const mostTogether = 3
-const lanes = Array.from({ length: mostTogether }, (_, lane) => lane)
+/** Four were no faster: a processor has too few registers for them. */
+export const comparedTogether = 3
+const lanes = Array.from({ length: comparedTogether }, (_, lane) => lane)
 
 /* The memory of a lane, in words of 32 bits: the state of Blowfish (18 subkeys, four tables of 256), the password, the salt, and a block. */
 const subkeys = 18
@@ -30,39 +31,39 @@ const addressOf = (lane: number, word: number) => bytes(lane * laneWords + word)
 type Code = number | readonly Code[]
 const flat = (code: Code): number[] => (typeof code === 'number' ? [code] : code.flatMap(flat))
 
-/** Seven bits at a time, the lowest first. The last byte is below `end`: in a signed number its seventh bit is the sign. */
-const variable = (value: number, end: number): number[] =>
-  value < end ? [value] : [(value & 0x7f) | 0x80, ...variable(value >>> 7, end)]
-const unsigned = (value: number) => variable(value, 0x80)
+/** LEB128: seven bits at a time, the lowest first. The last byte of a signed number is below 0x40, because its seventh bit is the sign. */
+const leb128 = (value: number, end: 0x40 | 0x80): number[] =>
+  value < end ? [value] : [(value & 0x7f) | 0x80, ...leb128(value >>> 7, end)]
+const unsigned = (value: number) => leb128(value, 0x80)
 
 const i32 = 0x7f
 const [and, xor, add, shiftLeft, shiftRight, lessThan] = [0x71, 0x73, 0x6a, 0x74, 0x76, 0x49] as const
-const constant = (value: number): Code => [0x41, variable(value, 0x40)]
+const constant = (value: number): Code => [0x41, leb128(value, 0x40)]
 const get = (local: number): Code => [0x20, local]
 const set = (local: number): Code => [0x21, local]
 const load = (address: number): Code => [0x28, 2, unsigned(address)]
 const store = (address: number): Code => [0x36, 2, unsigned(address)]
-/** An address that is known beforehand is an offset from nothing. */
-const nothing = constant(0)
+/** Also the address of what lies at a known offset. */
+const zero = constant(0)
 
 /** The locals of a function: its parameter, a counter, and the two halves of the block of each lane. */
-const key = 0
+const parameter = 0
 const counter = 1
 const left = (lane: number) => 2 + 2 * lane
 const right = (lane: number) => 3 + 2 * lane
-const localsBesideParameter = 1 + 2 * mostTogether
+const allLocals = 2 + 2 * comparedTogether
 
 const inEachLane = (code: (lane: number) => Code): Code => lanes.map(code)
 
 /** Counts from 0 up to `end`. */
 const countUp = (end: number, step: number, body: Code): Code => [
-  [nothing, set(counter)],
+  [zero, set(counter)],
   [0x03, 0x40, body],
   [get(counter), constant(step), add, set(counter)],
   [get(counter), constant(end), lessThan, 0x0d, 0, 0x0b],
 ]
 
-/** The word of a table that a byte of `half` names. `shift` moves that byte to where it counts in bytes. */
+/** The word of a table that a byte of `half` names. `shift` moves that byte and makes four of it: `>>> 24` and `* 4` are `>>> 22` and a mask. */
 const lookUp = (lane: number, table: number, half: number, shift: Code): Code => [
   [get(half), shift, constant(bytes(0xff)), and],
   load(addressOf(lane, subkeys + 256 * table)),
@@ -75,7 +76,7 @@ const mixed = (lane: number, half: number): Code => [
   [lookUp(lane, 3, half, [constant(2), shiftLeft]), add],
 ]
 
-const subkey = (lane: number, index: number): Code => [nothing, load(addressOf(lane, index))]
+const subkey = (lane: number, index: number): Code => [zero, load(addressOf(lane, index))]
 
 const round = (lane: number, index: number): Code => {
   const [from, to] = index % 2 === 1 ? [left(lane), right(lane)] : [right(lane), left(lane)]
@@ -86,6 +87,7 @@ const round = (lane: number, index: number): Code => {
 const encipher: Code = [
   inEachLane((lane) => [get(left(lane)), subkey(lane, 0), xor, set(left(lane))]),
   Array.from({ length: 16 }, (_, index) => inEachLane((lane) => round(lane, index + 1))),
+  // From the stack the halves come back in the reverse order, so they change places.
   inEachLane((lane) => [get(left(lane)), get(right(lane)), subkey(lane, 17), xor, set(left(lane)), set(right(lane))]),
 ]
 
@@ -95,28 +97,31 @@ const storeBlocks = (offset: Code, word: number): Code =>
     [offset, get(right(lane)), store(addressOf(lane, word + 1))],
   ])
 
-/** The key schedule of Blowfish with the password or the salt as key. Each block replaces two words of the state. */
+/**
+ * The key schedule of Blowfish, with the password or the salt as key: the parameter says where it is in its lane. Each block replaces two
+ * words of the state.
+ */
 const expandKey: Code = [
   countUp(
     bytes(subkeys),
     bytes(1),
     inEachLane((lane) => [
       [get(counter), get(counter), load(addressOf(lane, 0))],
-      [get(counter), get(key), add, load(addressOf(lane, 0))],
+      [get(counter), get(parameter), add, load(addressOf(lane, 0))],
       [xor, store(addressOf(lane, 0))],
     ]),
   ),
-  inEachLane((lane) => [nothing, set(left(lane)), nothing, set(right(lane))]),
+  inEachLane((lane) => [zero, set(left(lane)), zero, set(right(lane))]),
   countUp(bytes(stateWords), bytes(2), [encipher, storeBlocks(get(counter), 0)]),
 ]
 
 const encipherBlocks: Code = [
   inEachLane((lane) => [
-    [nothing, load(addressOf(lane, blockAt)), set(left(lane))],
-    [nothing, load(addressOf(lane, blockAt + 1)), set(right(lane))],
+    [zero, load(addressOf(lane, blockAt)), set(left(lane))],
+    [zero, load(addressOf(lane, blockAt + 1)), set(right(lane))],
   ]),
   encipher,
-  storeBlocks(nothing, blockAt),
+  storeBlocks(zero, blockAt),
 ]
 
 const withLength = (code: Code): Code => {
@@ -125,19 +130,20 @@ const withLength = (code: Code): Code => {
 }
 const section = (id: number, content: Code): Code => [id, withLength(content)]
 const text = (value: string): Code => withLength([...Buffer.from(value)])
-const functionOf = (body: Code): Code => withLength([1, localsBesideParameter, i32, body, 0x0b])
+/** Without a parameter there is one local more, so that all others have the same numbers. */
+const functionOf = (parameters: 0 | 1, body: Code): Code => withLength([1, allLocals - parameters, i32, body, 0x0b])
 
-type Steps = { memory: WebAssembly.Memory; expandKey(key: number): void; encipherBlocks(unused: number): void }
+type Steps = { memory: WebAssembly.Memory; expandKey(keyAddress: number): void; encipherBlocks(): void }
 
-/** A module with one page of memory and two functions, which take a number and return nothing. */
+/** A module with one page of memory and two functions. */
 const makeSteps = () => {
   const code = flat([
     [...Buffer.from('\0asm\x01\0\0\0')],
-    section(1, [1, 0x60, 1, i32, 0]),
-    section(3, [2, 0, 0]),
+    section(1, [2, 0x60, 1, i32, 0, 0x60, 0, 0]),
+    section(3, [2, 0, 1]),
     section(5, [1, 0, 1]),
     section(7, [3, text('memory'), 2, 0, text('expandKey'), 0, 0, text('encipherBlocks'), 0, 1]),
-    section(10, [2, functionOf(expandKey), functionOf(encipherBlocks)]),
+    section(10, [2, functionOf(1, expandKey), functionOf(0, encipherBlocks)]),
   ])
   return new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(code))).exports as unknown as Steps
 }
@@ -188,10 +194,10 @@ const timesEnciphered = 64
 const digestBytes = 23
 
 /** What one lane computes. */
-type Computation = { password: string; salt: Buffer; cost: number; digest: Buffer }
+type LaneWork = { password: string; salt: Buffer; cost: number; digest: Buffer }
 
 /** Makes the module and the first state, which takes about 20 ms. */
-const createCompute = () => {
+const createLanes = () => {
   const steps = makeSteps()
   const state = firstState()
   const memory = Buffer.from(steps.memory.buffer)
@@ -207,7 +213,7 @@ const createCompute = () => {
       .swap32()
   }
 
-  const begin = (lane: number, { password, salt }: Computation) => {
+  const begin = (lane: number, { password, salt }: LaneWork) => {
     fill(lane, 0, stateWords, state)
     // The NUL behind a password belongs to it. Of a long one only 72 bytes are read.
     fill(lane, passwordAt, subkeys, Buffer.from(`${password}\0`))
@@ -225,7 +231,7 @@ const createCompute = () => {
           const saltWord = saltAt + ((word + half) % 4)
           write(lane, blockAt + half, (read(lane, blockAt + half) ^ read(lane, saltWord)) >>> 0)
         }
-      steps.encipherBlocks(0)
+      steps.encipherBlocks()
       for (const lane of lanes) for (const half of [0, 1]) write(lane, word + half, read(lane, blockAt + half))
     }
   }
@@ -234,51 +240,58 @@ const createCompute = () => {
     const digest = Buffer.from(plaintext)
     for (let at = 0; at < digest.length; at += bytes(2)) {
       for (const half of [0, 1]) write(lane, blockAt + half, digest.readUInt32BE(at + bytes(half)))
-      for (let time = 0; time < timesEnciphered; time += 1) steps.encipherBlocks(0)
+      for (let time = 0; time < timesEnciphered; time += 1) steps.encipherBlocks()
       for (const half of [0, 1]) digest.writeUInt32BE(read(lane, blockAt + half), at + bytes(half))
     }
     return digest.subarray(0, digestBytes)
   }
 
   /** Each gets its digest when it has done the work of its own cost, and goes on until all have done that of `cost`. */
-  return (computations: readonly Computation[], cost: number) => {
-    for (const [lane, computation] of computations.entries()) begin(lane, computation)
+  const run = (works: readonly LaneWork[], cost: number) => {
+    for (const [lane, work] of works.entries()) begin(lane, work)
     expandSalted()
-    const ends = new Set(computations.map((computation) => 2 ** computation.cost))
+    const ends = new Set(works.map((work) => 2 ** work.cost))
     for (let time = 1; time <= 2 ** cost; time += 1) {
       steps.expandKey(bytes(passwordAt))
       steps.expandKey(bytes(saltAt))
       if (!ends.has(time)) continue
-      for (const [lane, computation] of computations.entries())
-        if (time === 2 ** computation.cost) computation.digest = digestOf(lane)
+      for (const [lane, work] of works.entries()) if (time === 2 ** work.cost) work.digest = digestOf(lane)
     }
-    // Nothing of a password stays.
-    memory.fill(0)
+  }
+
+  return (works: readonly LaneWork[], cost: number) => {
+    try {
+      run(works, cost)
+    } finally {
+      // No password stays in this memory.
+      memory.fill(0)
+    }
   }
 }
 
-let compute: ReturnType<typeof createCompute> | undefined
+let runLanes: ReturnType<typeof createLanes> | undefined
 
-/** The letters differ in how the library reads passwords of more than 72 bytes, which do not come here (`condensed`). */
-const form = /^\$2[aby]\$(\d\d)\$([./A-Za-z0-9]{22})[./A-Za-z0-9]{31}$/
+/** `$2b$10$` */
+const lengthBeforeSalt = 7
+const lengthOfSalt = 22
 
 /** Whether a hash can be compared together with others, with the work of `cost`. */
-export const isForTogether = (hash: string, cost: number) => Number(form.exec(hash)?.[1]) <= cost
+export const isForTogether = (hash: string, cost: number) => (costOf(hash) ?? Number.POSITIVE_INFINITY) <= cost
 
-/** The password has at most 72 bytes. */
+/** The password has at most 72 bytes (`condensed`): longer ones are read in another way in hashes of the form `$2a$`. */
 export type Comparison = { password: string; hash: string }
 
 /** Compares up to three passwords with hashes of this cost or a lower one. Right or wrong, each does the work of `cost`. */
 export const compareTogether = (comparisons: readonly Comparison[], cost: number): boolean[] => {
-  compute ??= createCompute()
-  const computations = comparisons.map(({ password, hash }) => {
-    const [, ownCost, salt = ''] = form.exec(hash) ?? []
-    return { password, cost: Number(ownCost), salt: decode(salt), digest: Buffer.alloc(0), hash }
+  runLanes ??= createLanes()
+  const works = comparisons.map(({ password, hash }) => {
+    const saltAndDigest = hash.slice(lengthBeforeSalt)
+    const salt = decode(saltAndDigest.slice(0, lengthOfSalt))
+    return { password, cost: costOf(hash) ?? cost, salt, digest: Buffer.alloc(0), saltAndDigest }
   })
-  compute(computations, cost)
+  runLanes(works, cost)
   // As text, as the library does: the last characters of both parts could be spelled in several ways.
-  return computations.map(({ salt, digest, hash }) => {
-    const made = encode(salt) + encode(digest)
-    return equalInConstantTime(Buffer.from(made), Buffer.from(hash.slice('$2b$10$'.length)))
-  })
+  return works.map(({ salt, digest, saltAndDigest }) =>
+    equalInConstantTime(Buffer.from(encode(salt) + encode(digest)), Buffer.from(saltAndDigest)),
+  )
 }

@@ -25,6 +25,11 @@ export const importedMatches = async (password: string, hash: ImportedHash) => {
   return argon2Matches(password, hash)
 }
 
+const matchesImported = async ({ password, hash: stored }: Comparison) => {
+  const importedHash = readImportedHash(stored)
+  return importedHash !== undefined && (await importedMatches(password, importedHash))
+}
+
 yieldToOthers()
 
 const lowestCost = 4
@@ -44,8 +49,34 @@ export const compare = ({ password, hash: stored, cost }: CostlyComparison) => {
   return false
 }
 
-export const compareSeveral = ({ comparisons, cost }: { comparisons: Comparison[]; cost: number }) =>
-  compareTogether(comparisons, cost)
+/** WebAssembly cannot run with `node --jitless`, or where the address space is limited. Then the library compares one after the other. */
+let canCompareTogether = true
+
+const compareAll = (comparisons: readonly Comparison[], cost: number): boolean[] => {
+  try {
+    if (canCompareTogether) return compareTogether(comparisons, cost)
+  } catch {
+    canCompareTogether = false
+  }
+  return comparisons.map((comparison) => compare({ ...comparison, cost }))
+}
+
+/** With the hash of another system, `bcrypt` is a comparison with a decoy. */
+export type AskedComparison = { bcrypt: Comparison; imported: Comparison | undefined }
+
+/**
+ * Compares several at once. One with the hash of another system takes part with its decoy: if it came alone, the others would be done
+ * sooner, and an attacker who sends several names at once would know it by their time.
+ */
+export const compareSeveral = async ({ comparisons, cost }: { comparisons: AskedComparison[]; cost: number }) => {
+  const importedResults: (boolean | undefined)[] = []
+  for (const { imported } of comparisons) importedResults.push(imported && (await matchesImported(imported)))
+  const results = compareAll(
+    comparisons.map(({ bcrypt }) => bcrypt),
+    cost,
+  )
+  return results.map((result, index) => importedResults[index] ?? result)
+}
 
 /**
  * Computes bcrypt until the time since `beganAt` is about what a comparison of `cost` takes. A sample measures how fast this machine is.
@@ -64,10 +95,9 @@ const padTime = (password: string, cost: number, beganAt: number) => {
 /**
  * A failed comparison with the cheaper hash of another system takes as long as bcrypt. One with a more expensive hash takes its own time.
  */
-export const compareImported = async ({ password, hash: stored, cost }: CostlyComparison) => {
+export const compareImported = async ({ cost, ...comparison }: CostlyComparison) => {
   const beganAt = performance.now()
-  const importedHash = readImportedHash(stored)
-  if (importedHash && (await importedMatches(password, importedHash))) return true
-  padTime(password, cost, beganAt)
+  if (await matchesImported(comparison)) return true
+  padTime(comparison.password, cost, beganAt)
   return false
 }

@@ -12,12 +12,14 @@ import {
   type Busy,
   busy,
   createBoundedQueue,
+  type JointWork,
   type Place,
-  type SharedWork,
 } from '../platform/queues.js'
 import { createThreads } from '../platform/threads.js'
-import { type Comparison, isForTogether, mostTogether } from './bcrypt-together.js'
+import type { AskedComparison } from './bcrypt.worker.js'
+import { comparedTogether, isForTogether } from './bcrypt-together.js'
 import type { Estimate } from './estimator.js'
+import { condensed, createDecoy } from './hashes.js'
 
 export type { Busy } from '../platform/queues.js'
 
@@ -118,14 +120,14 @@ const createUnlessClosing =
     }
   }
 
-const compareAlone = (hashThreads: Threads, comparison: Comparison, cost: number): Promise<boolean> =>
-  hashThreads.run({ ...comparison, cost }, { name: 'compare' })
+const compareAlone = ({ run }: Threads, { bcrypt, imported }: AskedComparison, cost: number): Promise<boolean> =>
+  imported ? run({ ...imported, cost }, { name: 'compareImported' }) : run({ ...bcrypt, cost }, { name: 'compare' })
 
-/** The work that waiting comparisons share, by its cost: all of them take as long. */
-const createSharedComparisons = (hashThreads: Threads, unlessClosing: ReturnType<typeof createUnlessClosing>) => {
-  const sharedByCost = new Map<number, SharedWork<Comparison, boolean | Busy>>()
+/** The work of comparisons that can be done together, by its cost: all of them take as long. */
+const createJointComparisons = (hashThreads: Threads, unlessClosing: ReturnType<typeof createUnlessClosing>) => {
+  const worksByCost = new Map<number, JointWork<AskedComparison, boolean | Busy>>()
   return (cost: number) => {
-    const run = async (comparisons: readonly Comparison[]): Promise<readonly (boolean | Busy)[]> => {
+    const run = async (comparisons: readonly AskedComparison[]): Promise<readonly (boolean | Busy)[]> => {
       const [first, second] = comparisons
       const matches = await unlessClosing<boolean[]>(async () =>
         first && !second
@@ -134,9 +136,9 @@ const createSharedComparisons = (hashThreads: Threads, unlessClosing: ReturnType
       )
       return isRefused(matches) ? comparisons.map(() => matches) : matches
     }
-    const shared = sharedByCost.get(cost) ?? { most: mostTogether, run }
-    sharedByCost.set(cost, shared)
-    return shared
+    const work = worksByCost.get(cost) ?? { size: comparedTogether, run }
+    worksByCost.set(cost, work)
+    return work
   }
 }
 
@@ -145,7 +147,7 @@ const createSharedComparisons = (hashThreads: Threads, unlessClosing: ReturnType
  * that neither waits behind the other: a hash takes a third of a second, an estimate a few milliseconds. In both queues the sites of
  * clients take turns, and the connections within each site, so that a flood from one connection hardly delays the others. A hash that has
  * started is not stopped when its time is over, because its work would be lost just when there is most to do. A thread that is free again
- * takes up to three waiting comparisons at once (`bcrypt-together.ts`).
+ * takes three waiting comparisons at once (`bcrypt-together.ts`).
  */
 export const createWorkers = (options: Dependencies = {}): Workers => {
   const { processes = 1, threads = standardThreads(processes), queueLimit = 100, deadline = 10 * seconds } = options
@@ -168,7 +170,7 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
     signal = deadlineSignal(),
   ): Promise<Result | Busy> => queue.run(() => unlessClosing(task), signal, place)
 
-  const comparisonsOf = createSharedComparisons(hashThreads, unlessClosing)
+  const comparisonsOf = createJointComparisons(hashThreads, unlessClosing)
 
   return {
     hash: (password, cost, asker = ownProgram) =>
@@ -177,16 +179,19 @@ export const createWorkers = (options: Dependencies = {}): Workers => {
       ),
     compare: (password, hash, cost, asker = ownProgram) => {
       const place = placeOf(asker, 'comparison')
+      const asked = { bcrypt: { password, hash }, imported: undefined }
       return isForTogether(hash, cost)
-        ? hashQueue.share(comparisonsOf(cost), { password, hash }, deadlineSignal(), place)
-        : runQueued(hashQueue, place, () => compareAlone(hashThreads, { password, hash }, cost))
+        ? hashQueue.runJointly(comparisonsOf(cost), asked, deadlineSignal(), place)
+        : runQueued(hashQueue, place, () => compareAlone(hashThreads, asked, cost))
     },
     compareImported: (password, hash, cost, asker = ownProgram) => {
       const place = placeOf(asker, 'comparison')
+      const asked = {
+        bcrypt: { password: condensed(password), hash: createDecoy(cost) },
+        imported: { password, hash },
+      }
       return runQueued<boolean | Busy>(importedQueue, place, () =>
-        runQueued<boolean>(hashQueue, place, () =>
-          hashThreads.run({ password, hash, cost }, { name: 'compareImported' }),
-        ),
+        hashQueue.runJointly(comparisonsOf(cost), asked, deadlineSignal(), place),
       )
     },
     estimate: (password, inputs, asker = ownProgram) =>

@@ -91,81 +91,111 @@ describe('a bounded queue', () => {
     expect(await queue.run(async () => 'fine', noDeadline())).toBe('fine')
   })
 
-  describe('of tasks that share their work', () => {
+  describe('of tasks that work together', () => {
     /** Notes which of them were done together. */
-    const sharedWork = (most: number) => {
+    const jointWork = (size: number) => {
       const done: string[][] = []
       const run = async (works: readonly string[]) => {
         done.push([...works])
         return works.map((work) => `${work} done`)
       }
-      return { done, shared: { most, run } }
+      return { done, joint: { size, run } }
     }
-    const place = (share: string) => ({ group: share, share, rank: 1 })
+    const place = (share: string, rank = 1) => ({ group: share, share, rank })
 
-    it('does those that wait together, as many as it may, in turn, and gives each its own result', async () => {
-      const queue = createBoundedQueue({ maxRunning: 1, maxWaiting: 10 })
-      const { done, shared } = sharedWork(3)
+    /** A queue in which one task runs until `finish`. */
+    const busyQueue = () => {
+      const queue = createBoundedQueue({ maxRunning: 1, maxWaiting: 100 })
       const first = task()
       const begun = queue.run(first.run, noDeadline())
+      const finish = async () => {
+        first.finish('one')
+        await begun
+      }
+      return { queue, finish }
+    }
+
+    it('does three that wait at once, in turn, and two alone, and gives each its own result', async () => {
+      const { queue, finish } = busyQueue()
+      const { done, joint } = jointWork(3)
       const names = ['a1', 'a2', 'a3', 'b1', 'c1']
-      const answers = names.map((name) => queue.share(shared, name, noDeadline(), place(name.slice(0, 1))))
-      first.finish('one')
-      await begun
+      const answers = names.map((name) => queue.runJointly(joint, name, noDeadline(), place(name.slice(0, 1))))
+      await finish()
       expect(await Promise.all(answers)).toEqual(names.map((name) => `${name} done`))
-      expect(done).toEqual([
-        ['a1', 'b1', 'c1'],
-        ['a2', 'a3'],
-      ])
+      expect(done).toEqual([['a1', 'b1', 'c1'], ['a2'], ['a3']])
     })
 
     it('does one at once where there is room, and waits for no others', async () => {
       const queue = createBoundedQueue({ maxRunning: 2, maxWaiting: 10 })
-      const { done, shared } = sharedWork(3)
-      await Promise.all(['a', 'b'].map((name) => queue.share(shared, name, noDeadline())))
+      const { done, joint } = jointWork(2)
+      await Promise.all(['a', 'b'].map((name) => queue.runJointly(joint, name, noDeadline())))
       expect(done).toEqual([['a'], ['b']])
     })
 
-    it('keeps different works apart, and counts those together as one that runs', async () => {
-      const queue = createBoundedQueue({ maxRunning: 1, maxWaiting: 10 })
-      const [one, other] = [sharedWork(3), sharedWork(3)]
-      const first = task()
-      const begun = queue.run(first.run, noDeadline())
+    it('keeps works and ranks apart, and counts those together as one that runs', async () => {
+      const { queue, finish } = busyQueue()
+      const [one, other] = [jointWork(2), jointWork(2)]
       const answers = [
-        queue.share(one.shared, 'a', noDeadline()),
-        queue.share(other.shared, 'x', noDeadline()),
-        queue.run(async () => 'alone', noDeadline()),
-        queue.share(one.shared, 'b', noDeadline()),
+        queue.runJointly(one.joint, 'a', noDeadline(), place('a')),
+        queue.runJointly(other.joint, 'x', noDeadline(), place('x')),
+        queue.run(async () => 'alone', noDeadline(), place('alone')),
+        queue.runJointly(one.joint, 'known', noDeadline(), place('known', 0)),
+        queue.runJointly(one.joint, 'b', noDeadline(), place('b')),
       ]
-      first.finish('one')
-      expect(await Promise.all([begun, ...answers])).toEqual(['one', 'a done', 'x done', 'alone', 'b done'])
-      expect([one.done, other.done]).toEqual([[['a', 'b']], [['x']]])
+      await finish()
+      expect(await Promise.all(answers)).toEqual(['a done', 'x done', 'alone', 'known done', 'b done'])
+      expect([one.done, other.done]).toEqual([[['known'], ['a', 'b']], [['x']]])
       expect(queue.isIdle()).toBe(true)
     })
 
+    // Those who come along with the first must not use up the turn of the last rank.
+    it.each([
+      [1, 2],
+      [2, 4],
+      [3, 6],
+    ])(
+      'serves the last rank every fourth time, also while %i at once, of %i who wait, come again and again',
+      async (size, waiting) => {
+        const { queue, finish } = busyQueue()
+        let rounds = 0
+        const joint = { size, run: async (works: readonly string[]) => [...works] }
+        let isServed = false
+        const again = async (name: string): Promise<unknown> => {
+          rounds += 1
+          await queue.runJointly(joint, name, noDeadline(), place(name))
+          return isServed || rounds > 1_000 ? undefined : again(name)
+        }
+        const flood = Array.from({ length: waiting }, (_, index) => again(`flood ${index}`))
+        const last = queue.run(
+          async () => {
+            isServed = true
+            return rounds
+          },
+          noDeadline(),
+          place('registration', 2),
+        )
+        await finish()
+        expect(await last).toBeLessThan(waiting + 4 * size)
+        await Promise.all(flood)
+      },
+    )
+
     it('fails for all of them, and makes room again', async () => {
-      const queue = createBoundedQueue({ maxRunning: 1, maxWaiting: 10 })
-      const first = task()
-      const begun = queue.run(first.run, noDeadline())
-      const broken = { most: 3, run: () => Promise.reject(new Error('broken')) }
-      const answers = ['a', 'b'].map((name) => queue.share(broken, name, noDeadline()))
-      const failed = Promise.allSettled(answers)
-      first.finish('one')
-      await begun
+      const { queue, finish } = busyQueue()
+      const broken = { size: 2, run: () => Promise.reject(new Error('broken')) }
+      const failed = Promise.allSettled(['a', 'b'].map((name) => queue.runJointly(broken, name, noDeadline())))
+      await finish()
       expect((await failed).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
       expect(await queue.run(async () => 'fine', noDeadline())).toBe('fine')
     })
 
     it('leaves out those that waited too long', async () => {
-      const queue = createBoundedQueue({ maxRunning: 1, maxWaiting: 10 })
-      const { done, shared } = sharedWork(3)
-      const first = task()
-      const begun = queue.run(first.run, noDeadline())
-      const late = queue.share(shared, 'late', AbortSignal.timeout(10))
-      const patient = queue.share(shared, 'patient', noDeadline())
+      const { queue, finish } = busyQueue()
+      const { done, joint } = jointWork(2)
+      const late = queue.runJointly(joint, 'late', AbortSignal.timeout(10), place('late'))
+      const patient = queue.runJointly(joint, 'patient', noDeadline(), place('patient'))
       expect(await late).toEqual({ refused: 'busy' })
-      first.finish('one')
-      await begun
+      await finish()
       expect(await patient).toBe('patient done')
       expect(done).toEqual([['patient']])
     })

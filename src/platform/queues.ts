@@ -6,8 +6,8 @@ import { type Refused, refuse } from '../contract/outcome.js'
  */
 export type Place = { group: string; share: string; rank: number }
 
-/** Every fourth turn goes to the highest rank that waits, so that many entries of lower ranks cannot stop it for ever. */
-const turnsPerHighestRank = 4
+/** Every fourth start goes to the highest rank that waits, so that many entries of lower ranks cannot stop it for ever. */
+const startsPerHighestRank = 4
 
 /** The two levels of an entry: its group, and its share within the group. */
 const levelsOf = ({ group, share }: Place) => [group, `${group} ${share}`] as const
@@ -28,6 +28,7 @@ export const createFairLine = <Entry extends Place>() => {
   /** For each waiting group and share, the number of its last turn, or of the turn in which it came. */
   const lastTurns = new Map<string, number>()
   let turn = 0
+  let starts = 0
 
   const remove = (entry: Entry) => {
     if (!entries.delete(entry)) return
@@ -42,6 +43,17 @@ export const createFairLine = <Entry extends Place>() => {
 
   const lastTurnsOf = (entry: Entry) => levelsOf(entry).map((level) => lastTurns.get(level) ?? 0)
 
+  /** Takes the entry among these whose turn it is. */
+  const takeFrom = (candidates: readonly Entry[]) => {
+    let next: Entry | undefined
+    for (const entry of candidates) if (!next || compare(lastTurnsOf(entry), lastTurnsOf(next)) < 0) next = entry
+    if (!next) return undefined
+    turn += 1
+    for (const level of levelsOf(next)) lastTurns.set(level, turn)
+    remove(next)
+    return next
+  }
+
   return {
     size: () => entries.size,
     add: (entry: Entry) => {
@@ -52,20 +64,25 @@ export const createFairLine = <Entry extends Place>() => {
       }
     },
     remove,
-    /** Takes the next entry, or the next of those that `fits` accepts. */
-    next: (fits: (entry: Entry) => boolean = () => true) => {
-      const candidates = [...entries].filter(fits)
-      if (candidates.length === 0) return undefined
-      turn += 1
-      const ranks = candidates.map(({ rank }) => rank)
-      const rank = turn % turnsPerHighestRank === 0 ? Math.max(...ranks) : Math.min(...ranks)
-      let next: Entry | undefined
-      for (const entry of candidates)
-        if (entry.rank === rank && (!next || compare(lastTurnsOf(entry), lastTurnsOf(next)) < 0)) next = entry
-      if (!next) return undefined
-      for (const level of levelsOf(next)) lastTurns.set(level, turn)
-      remove(next)
-      return next
+    next: () => {
+      if (entries.size === 0) return undefined
+      starts += 1
+      const ranks = [...entries].map(({ rank }) => rank)
+      const rank = starts % startsPerHighestRank === 0 ? Math.max(...ranks) : Math.min(...ranks)
+      return takeFrom([...entries].filter((entry) => entry.rank === rank))
+    },
+    /**
+     * Takes the next `count` of those that fit, or none if fewer wait. They come with an entry that starts, so they are no starts of their
+     * own: otherwise those who come along could take the turn of the highest rank each time.
+     */
+    nextOf: (fits: (entry: Entry) => boolean, count: number) => {
+      const fitting = [...entries].filter(fits)
+      const taken: Entry[] = []
+      while (fitting.length >= count && taken.length < count) {
+        const next = takeFrom(fitting.filter((entry) => entries.has(entry)))
+        if (next) taken.push(next)
+      }
+      return taken
     },
     /**
      * Finds the entry that has to leave a full line for a newcomer: in the group with the most entries, and there in the share with the
@@ -88,12 +105,12 @@ export const createFairLine = <Entry extends Place>() => {
 export type Busy = Refused<'busy'>
 export const busy: Busy = refuse('busy')
 
-/** Work that several tasks can do together in less time than one after the other, at most `most` of them. */
-export type SharedWork<Work, Result> = { most: number; run(works: readonly Work[]): Promise<readonly Result[]> }
+/** Work that `size` tasks do together in less time than one after the other. Fewer do it alone. */
+export type JointWork<Work, Result> = { size: number; run(works: readonly Work[]): Promise<readonly Result[]> }
 
-/** A task, with what it does in a shared work. A task that shares with nobody is a shared work of one. */
+/** A task that does its work alone has a joint work of one. */
 type Task = Place & {
-  shared: SharedWork<unknown, unknown>
+  joint: JointWork<unknown, unknown>
   work: unknown
   resolve(result: unknown): void
   reject(reason: unknown): void
@@ -104,10 +121,10 @@ type Task = Place & {
 const commonPlace: Place = { group: '', share: '', rank: 0 }
 
 /**
- * Runs at most `maxRunning` tasks at the same time, where those that share their work count as one. At most `maxWaiting` more wait for
- * their turn (`createFairLine` says whose turn it is), and who shares the work of the next is the next after it. If there is no room, the
- * new task is refused, or in its place a waiting task of the client that has the most waiting tasks. A task whose signal fires while it
- * waits is refused and never runs. The signal does not stop a task that has started.
+ * Runs at most `maxRunning` tasks at the same time, where those that work together count as one. At most `maxWaiting` more wait for their
+ * turn (`createFairLine` says whose turn it is). With a task that starts come the next ones of its rank that can work together with it, if
+ * enough of them wait. If there is no room, the new task is refused, or in its place a waiting task of the client that has the most waiting
+ * tasks. A task whose signal fires while it waits is refused and never runs. The signal does not stop a task that has started.
  */
 export const createBoundedQueue = ({ maxRunning, maxWaiting }: { maxRunning: number; maxWaiting: number }) => {
   const line = createFairLine<Task>()
@@ -119,23 +136,13 @@ export const createBoundedQueue = ({ maxRunning, maxWaiting }: { maxRunning: num
     task.resolve(busy)
   }
 
-  /** The first task, and those after it that can share its work. */
-  const together = (first: Task) => {
-    const tasks = [first]
-    while (tasks.length < first.shared.most) {
-      const next = line.next(({ shared }) => shared === first.shared)
-      if (!next) break
-      tasks.push(next)
-    }
-    return tasks
-  }
-
   const start = async (first: Task) => {
     running += 1
-    const tasks = together(first)
+    const { joint, rank } = first
+    const tasks = [first, ...line.nextOf((task) => task.joint === joint && task.rank === rank, joint.size - 1)]
     for (const task of tasks) task.stopWaiting()
     try {
-      const results = await first.shared.run(tasks.map(({ work }) => work))
+      const results = await joint.run(tasks.map(({ work }) => work))
       for (const [index, task] of tasks.entries()) task.resolve(results[index])
     } catch (error) {
       for (const task of tasks) task.reject(error)
@@ -153,9 +160,9 @@ export const createBoundedQueue = ({ maxRunning, maxWaiting }: { maxRunning: num
     return refusedTask !== undefined
   }
 
-  /** Does a part of a shared work, alone or together with others that wait for the same. */
-  const share = async <Work, Result>(
-    shared: SharedWork<Work, Result>,
+  /** Does a part of a joint work, alone or together with others that wait. */
+  const runJointly = async <Work, Result>(
+    joint: JointWork<Work, Result>,
     work: Work,
     signal: AbortSignal,
     place: Place = commonPlace,
@@ -164,7 +171,7 @@ export const createBoundedQueue = ({ maxRunning, maxWaiting }: { maxRunning: num
     return new Promise<unknown>((resolve, reject) => {
       const onAbort = () => giveUp(task)
       const stopWaiting = () => signal.removeEventListener('abort', onAbort)
-      const task: Task = { ...place, shared, work, resolve, reject, stopWaiting }
+      const task: Task = { ...place, joint, work, resolve, reject, stopWaiting }
       if (running < maxRunning) {
         void start(task)
         return
@@ -175,9 +182,9 @@ export const createBoundedQueue = ({ maxRunning, maxWaiting }: { maxRunning: num
   }
 
   const run = <Result>(task: () => Promise<Result>, signal: AbortSignal, place?: Place) =>
-    share({ most: 1, run: async () => [await task()] }, undefined, signal, place)
+    runJointly({ size: 1, run: async () => [await task()] }, undefined, signal, place)
 
-  return { run, share, length: line.size, isIdle: () => running === 0 }
+  return { run, runJointly, length: line.size, isIdle: () => running === 0 }
 }
 
 export type BoundedQueue = ReturnType<typeof createBoundedQueue>
