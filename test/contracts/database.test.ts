@@ -339,6 +339,18 @@ describe('PostgreSQL', () => {
     expect(prepared.map(({ statement }) => statement)).toEqual(expect.arrayContaining(texts))
   })
 
+  it('reads the same rows from a statement the first time and later, also where it begins a transaction', async () => {
+    const text = `select 1::bigint as one, array[2::bigint, null] as more, null::text as none,
+      '{"a": 1}'::jsonb as json, '2026-11-01 00:00:00+00'::timestamptz as moment`
+    const row = { one: 1, more: [2, null], none: null, json: { a: 1 }, moment: new Date('2026-11-01') }
+    const one = testPostgres(store.url, { poolSize: 1 })
+    for (let time = 0; time < 3; time += 1) {
+      expect(await one.query(text)).toEqual([row])
+      expect(await one.transaction((sql) => Promise.all([sql.query(text), sql.query(text)]))).toEqual([[row], [row]])
+    }
+    await one.close()
+  })
+
   it('never sends a statement twice: one that was prepared for another type fails once, and works the next time', async () => {
     await database.query('create table retyped (a integer)')
     const add = () => database.query('insert into retyped values (1) returning a')
