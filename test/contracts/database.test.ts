@@ -196,6 +196,17 @@ describe('PostgreSQL', () => {
       await close()
     })
 
+    it('gives each of those that were started together its own time', async () => {
+      const hasty = testPostgres(store.url, { poolSize: 1, statementTimeoutMs: 500 })
+      const sleep = 'select pg_sleep(0.4) is not null as slept'
+      const all = hasty.transaction(async (sql) => {
+        await sql.query('select 1')
+        return Promise.all(Array.from({ length: 5 }, () => sql.query(sleep)))
+      })
+      await expect(all).resolves.toHaveLength(5)
+      await hasty.close()
+    })
+
     it('fails with the first error of those that were started together', async () => {
       const before = await count()
       const work = database.transaction(async (sql) => {
