@@ -87,8 +87,10 @@ const checks: { readonly [Name in ClaimName]-?: (value: unknown) => value is Acc
   groups: optional(isGroupList),
 }
 
+const checkOfEach = Object.entries(checks)
+
 export const hasAccessClaims = (claims: Readonly<Record<string, unknown>>): claims is AccessClaims =>
-  Object.entries(checks).every(([name, isValid]) => isValid(claims[name])) && claims.sub === claims.userId
+  checkOfEach.every(([name, isValid]) => isValid(claims[name])) && claims.sub === claims.userId
 
 /** Whose tokens they are: the values that differ from one user and one service to the other. */
 export type TokenOwner = { username: string; email: string; groups: readonly string[] }

@@ -36,11 +36,15 @@ const attributesOf = (name: CookieName, { secure, domain }: Omit<LineOptions, 'm
   return `${domainAndPath}; HttpOnly; SameSite=${tableRowOf(name).sameSite}${secure ? '; Secure' : ''}`
 }
 
+const lineWith = (fullName: string, value: string, maxAge: number, attributes: string) => {
+  if (!plainValue.test(value)) throw new Error(`The value for the cookie ${fullName} has characters that need escaping`)
+  return `${fullName}=${value}; Max-Age=${maxAge}; ${attributes}`
+}
+
 /** A `Set-Cookie` line as the table says. */
 export const cookieLine = (name: CookieName, value: string, { secure, domain, maxAge }: LineOptions) => {
-  if (!plainValue.test(value)) throw new Error(`The value for the cookie ${name} has characters that need escaping`)
   const age = maxAge === 'as in the table' ? maxAgeOf(tableRowOf(name)) : maxAge
-  return `${fullCookieName(name, secure)}=${value}; Max-Age=${age}; ${attributesOf(name, { secure, domain })}`
+  return lineWith(fullCookieName(name, secure), value, age, attributesOf(name, { secure, domain }))
 }
 
 const maxDomains = 4
@@ -75,6 +79,9 @@ const createSessionCookies = ({ secure, host, domain, setKnownDevices }: Session
   const otherDomains = [undefined, ...domainsOf(host)].filter((otherDomain) => otherDomain !== domain)
 
   const write = (reply: FastifyReply, line: string) => reply.header('Set-Cookie', line)
+  // Made once, because every refresh sets both cookies.
+  const attributesOfAccess = attributesOf('access_token', { secure, domain })
+  const attributesOfRefresh = attributesOf('refresh_token', { secure, domain })
 
   const clearAt = (
     reply: FastifyReply,
@@ -91,8 +98,8 @@ const createSessionCookies = ({ secure, host, domain, setKnownDevices }: Session
 
   const setSession = (reply: FastifyReply, issued: SessionTokens) => {
     const { accessToken, accessTokenMaxAge, refreshToken, refreshTokenMaxAge } = issued
-    write(reply, cookieLine('access_token', accessToken, { secure, domain, maxAge: accessTokenMaxAge }))
-    write(reply, cookieLine('refresh_token', refreshToken, { secure, domain, maxAge: refreshTokenMaxAge }))
+    write(reply, lineWith('access_token', accessToken, accessTokenMaxAge, attributesOfAccess))
+    write(reply, lineWith('refresh_token', refreshToken, refreshTokenMaxAge, attributesOfRefresh))
   }
 
   return {
@@ -101,7 +108,7 @@ const createSessionCookies = ({ secure, host, domain, setKnownDevices }: Session
       clearElsewhere(reply)
     },
     /** The cookie without which a browser asks for new tokens of a bound session before its next request. */
-    accessCookie: { name: 'access_token', attributes: attributesOf('access_token', { secure, domain }) },
+    accessCookie: { name: 'access_token', attributes: attributesOfAccess },
     /** Takes the access cookie away, also one that was planted: a browser with a bound session then asks for a new one. */
     expireAccess: (reply: FastifyReply) => {
       for (const each of [domain, ...otherDomains]) clearAt(reply, each, ['access_token'])

@@ -330,7 +330,7 @@ const isClosed = (schema: unknown) =>
  * misspelt and answered with success would be believed. Other requests come from pages, for which unknown properties are removed
  * (docs/decisions.md).
  */
-export const refuseUnknownProperties = async (request: FastifyRequest, reply: FastifyReply) => {
+export const refuseUnknownProperties = (request: FastifyRequest, reply: FastifyReply) => {
   const { body, querystring }: RouteSchema = { ...request.routeOptions.schema }
   if (!request.serviceKey && !isClosed(body)) return undefined
   const message = unknownName('query', request.query, querystring) ?? unknownName('body', request.body, body)

@@ -82,7 +82,7 @@ const formExpected = refuse('unsupported_media_type', { message: 'Send applicati
  * that a form can send without a preflight reach no handler. The routes of a closed list (`protocol-routes`) are for other sites, and
  * take forms only.
  */
-export const refuseCrossSite = async (
+export const refuseCrossSite = (
   { publicUrl, allowedOrigins }: { publicUrl: string; allowedOrigins: AllowedOrigins },
   request: FastifyRequest,
   reply: FastifyReply,

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isIP, isIPv4 } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import type { AdminRole } from '../contract/admin/admin-bodies.js'
@@ -42,7 +42,11 @@ const canonicalAddress = (request: FastifyRequest) => {
   return ipaddr.isValid(address) ? canonical(address) : undefined
 }
 
-const ipOf = (request: FastifyRequest) => canonicalAddress(request)?.toString() ?? 'unknown'
+const ipOf = (request: FastifyRequest) => {
+  const { ip } = request
+  // Four numbers have one spelling only, so the usual address needs no reading.
+  return isIPv4(ip) ? ip : (canonicalAddress(request)?.toString() ?? 'unknown')
+}
 
 /** The language of pages for this client, and of mails to it. */
 export const languageOf = (request: FastifyRequest) => languageFrom(request.headers['accept-language'])

@@ -308,9 +308,9 @@ export const route = <
     ...(security && { security }),
     response: { ...answers, ...withRefusalHeaders(responses, refusalHeaders) },
   }
+  const status = firstStatus(answers)
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const { body, params, query } = request as Pick<Call<Body, Params, Query>, 'body' | 'params' | 'query'>
-    const status = firstStatus(answers)
     // A status that the handler sets is kept.
     if (status !== undefined) reply.status(status)
     const result = await handle({ body, params, query, request, reply })

@@ -1,4 +1,4 @@
-import { createHash, createSecretKey, hkdfSync, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createSecretKey, hash, hkdfSync, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
 
 export type Key = KeyObject
 
@@ -6,7 +6,7 @@ export type Key = KeyObject
 export const randomToken = () => randomBytes(32).toString('base64url')
 
 /** The hash that a store keeps instead of a random value. A fast hash is enough, because 256 random bits cannot be guessed. */
-export const fingerprint = (value: string | Uint8Array) => createHash('sha256').update(value).digest()
+export const fingerprint = (value: string | Uint8Array) => hash('sha256', value, 'buffer')
 
 export const equalInConstantTime = (left: Uint8Array, right: Uint8Array) =>
   left.length === right.length && timingSafeEqual(left, right)

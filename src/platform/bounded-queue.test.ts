@@ -1,3 +1,4 @@
+import { setImmediate as aMoment } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { createBoundedQueue } from './queues.js'
 
@@ -158,7 +159,11 @@ describe('a bounded queue', () => {
       async (size, waiting) => {
         const { queue, finish } = busyQueue()
         let rounds = 0
-        const joint = { size, run: async (works: readonly string[]) => [...works] }
+        const run = async (works: readonly string[]) => {
+          await aMoment()
+          return [...works]
+        }
+        const joint = { size, run }
         let isServed = false
         const again = async (name: string): Promise<unknown> => {
           rounds += 1

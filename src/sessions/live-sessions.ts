@@ -34,8 +34,8 @@ export type SessionLife = SessionLimits & { clock: Clock }
 
 export const liveNow = ({ clock, lifetimes }: SessionLife): LiveAt => {
   const now = clock.now()
-  const since = limitNames.map((name) => [name, later(now, -limits[name].longest(lifetimes))])
-  return { now, ...Object.fromEntries(since) } as LiveAt
+  const since = (name: Limit) => later(now, -limits[name].longest(lifetimes))
+  return { now, begun: since('begun'), refreshed: since('refreshed') }
 }
 
 /** How long a session lasts by each limit, in whole seconds, because the claims of tokens have whole seconds. */

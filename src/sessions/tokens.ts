@@ -40,7 +40,9 @@ type Payload = Readonly<Record<string, unknown>>
 
 const longestNameInToken = 64
 const longestEmail = 254
-const isTextUpTo = (value: string, longest: number) => value.length > 0 && Array.from(value).length <= longest
+/** `longest` counts characters. A text has at least as many units of UTF-16, so most need not be taken apart. */
+const isTextUpTo = (value: string, longest: number) =>
+  value.length > 0 && (value.length <= longest || Array.from(value).length <= longest)
 
 /** Cuts a display name, which may be longer than a token has room for. */
 const cutName = (name: string) => Array.from(name).slice(0, longestNameInToken).join('').trim()
@@ -93,53 +95,66 @@ const fits = (issuer: string, owner: TokenOwner) => {
 const usualBounds = { maxTokens: 32_768, maxBytes: 32 * 1024 * 1024 }
 
 /**
- * The size of an entry: the text, about as much again for its claims, the entry in the map, and the answers that are kept with the claims.
+ * The size of an entry: the text, about as much again for its claims, the entry in the map with its key, and the answers that are kept with
+ * the claims.
  */
-const sizeOf = (token: string) => 2 * token.length + 640
+const sizeOf = (token: string) => 2 * token.length + 720
 
 /** Copies a text. A part of a longer text would keep all of it in memory, here a whole header with cookies. */
 const ownText = (token: string) => Buffer.from(token, 'latin1').toString('latin1')
 
+/** The end of a token is its signature. A map would read the whole text of each token to find it. */
+const keyOf = (token: string) => token.slice(-43)
+
+type Verified = { token: string; claims: AccessClaims }
+
 /**
  * Access tokens whose signature and claims were checked, so that the next request with the same text needs no second check.
- * Only the whole text is compared, and only `remember` adds one: a token that fails its check leaves nothing here.
+ * The whole text is compared, and only `remember` adds one: a token that fails its check leaves nothing here.
  * Whether a token is valid *now* (expiry, not-before) is no part of this, and is asked at every request.
  *
  * There are two halves. When the newer half is full it becomes the older one, and what was in the older one is forgotten.
  * A token that is found in the older half moves to the newer one, so those in use stay.
  */
 export const createVerifiedTokens = ({ maxTokens, maxBytes } = usualBounds) => {
-  let newer = new Map<string, AccessClaims>()
-  let older = new Map<string, AccessClaims>()
+  let newer = new Map<string, Verified>()
+  let older = new Map<string, Verified>()
   let newerBytes = 0
   let olderBytes = 0
 
-  const remember = (token: string, claims: AccessClaims) => {
-    const size = sizeOf(token)
+  const add = (key: string, verified: Verified) => {
+    const size = sizeOf(verified.token)
     if (newer.size + 1 > maxTokens / 2 || newerBytes + size > maxBytes / 2) {
       older = newer
       olderBytes = newerBytes
       newer = new Map()
       newerBytes = 0
     }
-    // The claims are frozen, because many requests share them from now on.
-    newer.set(ownText(token), Object.freeze(claims))
+    newer.set(key, verified)
     newerBytes += size
   }
 
   /** Keeps a token that is still in use. */
-  const renew = (token: string) => {
-    const claims = older.get(token)
-    if (!claims) return undefined
-    older.delete(token)
-    olderBytes -= sizeOf(token)
-    remember(token, claims)
-    return claims
+  const renew = (key: string) => {
+    const verified = older.get(key)
+    if (!verified) return undefined
+    older.delete(key)
+    olderBytes -= sizeOf(verified.token)
+    add(keyOf(verified.token), verified)
+    return verified
   }
 
   return {
-    find: (token: string) => newer.get(token) ?? renew(token),
-    remember,
+    find: (token: string) => {
+      const key = keyOf(token)
+      const verified = newer.get(key) ?? renew(key)
+      return verified?.token === token ? verified.claims : undefined
+    },
+    remember: (token: string, claims: AccessClaims) => {
+      const own = ownText(token)
+      // The claims are frozen, because many requests share them from now on.
+      add(keyOf(own), { token: own, claims: Object.freeze(claims) })
+    },
     size: () => ({ tokens: newer.size + older.size, bytes: newerBytes + olderBytes }),
   }
 }

@@ -36,6 +36,14 @@ describe('what is remembered', () => {
       expect(verified.find(other)).toBeUndefined()
   })
 
+  it('is not found by another text with the same signature', () => {
+    const verified = createVerifiedTokens()
+    const signature = 'c2lnbmF0dXJl'.padEnd(43, 'A')
+    verified.remember(`header.payload.${signature}`, claimsOf('ada'))
+    expect(verified.find(`header.payloae.${signature}`)).toBeUndefined()
+    expect(verified.find(`header.payload.${signature}`)?.username).toBe('ada')
+  })
+
   it('is never more than the given number of tokens, and always has the newest', () => {
     const verified = createVerifiedTokens({ maxTokens: 100, maxBytes: 1e9 })
     for (const name of names(1000)) {
@@ -50,7 +58,7 @@ describe('what is remembered', () => {
   it('is never more than the given number of bytes', () => {
     const verified = createVerifiedTokens({ maxTokens: 1e9, maxBytes: 100_000 })
     for (const name of names(500)) {
-      verified.remember(name.padEnd(1000, '-'), claimsOf(name))
+      verified.remember(name.padStart(1000, '-'), claimsOf(name))
       expect(verified.size().bytes).toBeLessThanOrEqual(100_000)
     }
     expect(verified.size().bytes).toBeGreaterThan(40_000)
@@ -78,7 +86,7 @@ describe('what is remembered', () => {
     }
     const found = [...held].filter((name) => verified.find(name))
     expect(verified.size().tokens).toBe(found.length)
-    expect(verified.size().bytes).toBe(found.reduce((sum, name) => sum + 2 * name.length + 640, 0))
+    expect(verified.size().bytes).toBe(found.reduce((sum, name) => sum + 2 * name.length + 720, 0))
   })
 
   it('cannot be changed by a request that was given it', () => {

@@ -196,6 +196,17 @@ describe('PostgreSQL', () => {
       await close()
     })
 
+    it('gives each of those that were started together its own time', async () => {
+      const hasty = testPostgres(store.url, { poolSize: 1, statementTimeoutMs: 500 })
+      const sleep = 'select pg_sleep(0.4) is not null as slept'
+      const all = hasty.transaction(async (sql) => {
+        await sql.query('select 1')
+        return Promise.all(Array.from({ length: 5 }, () => sql.query(sleep)))
+      })
+      await expect(all).resolves.toHaveLength(5)
+      await hasty.close()
+    })
+
     it('fails with the first error of those that were started together', async () => {
       const before = await count()
       const work = database.transaction(async (sql) => {
@@ -337,6 +348,18 @@ describe('PostgreSQL', () => {
     const prepared = await one.query<{ statement: string }>('select statement from pg_prepared_statements')
     await one.close()
     expect(prepared.map(({ statement }) => statement)).toEqual(expect.arrayContaining(texts))
+  })
+
+  it('reads the same rows from a statement the first time and later, also where it begins a transaction', async () => {
+    const text = `select 1::bigint as one, array[2::bigint, null] as more, null::text as none,
+      '{"a": 1}'::jsonb as json, '2026-11-01 00:00:00+00'::timestamptz as moment`
+    const row = { one: 1, more: [2, null], none: null, json: { a: 1 }, moment: new Date('2026-11-01') }
+    const one = testPostgres(store.url, { poolSize: 1 })
+    for (let time = 0; time < 3; time += 1) {
+      expect(await one.query(text)).toEqual([row])
+      expect(await one.transaction((sql) => Promise.all([sql.query(text), sql.query(text)]))).toEqual([[row], [row]])
+    }
+    await one.close()
   })
 
   it('never sends a statement twice: one that was prepared for another type fails once, and works the next time', async () => {

@@ -13,8 +13,6 @@ import { runLatchkey } from '../support/program.js'
 const modules = fileURLToPath(new URL('../../dist/modules/', import.meta.url))
 
 const ofEveryCommand = [
-  ...['@lukeed/ms', 'asn1.js', 'bn.js', 'ecdsa-sig-formatter', 'fast-jwt', 'inherits', 'minimalistic-assert'],
-  ...['mnemonist', 'obliterator', 'ret', 'safe-buffer', 'safe-regex2', 'safer-buffer'],
   ...['pg', 'pg-connection-string', 'pg-int8', 'pg-pool', 'pg-protocol', 'pg-types', 'postgres-array'],
   ...['postgres-bytea', 'postgres-date', 'postgres-interval', 'xtend'],
   ...['ipaddr.js', 'typebox'],
@@ -30,7 +28,7 @@ const ofService = [
   ...['@fastify/merge-json-schemas', '@fastify/proxy-addr', 'ajv', 'ajv-formats', 'avvio', 'dequal', 'fastify'],
   ...['fast-decode-uri-component', 'fast-deep-equal', 'fast-json-stringify', 'fast-querystring', 'fast-uri', 'fastq'],
   ...['find-my-way', 'json-schema-ref-resolver', 'json-schema-traverse', 'node-gyp-build', 'process-warning'],
-  ...['reusify', 'rfdc', 'secure-json-parse', 'semver', 'toad-cache', 'uqr'],
+  ...['ret', 'reusify', 'rfdc', 'safe-regex2', 'secure-json-parse', 'semver', 'toad-cache', 'uqr'],
 ]
 
 const production = {

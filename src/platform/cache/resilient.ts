@@ -131,7 +131,8 @@ export const createResilientCache = ({
   const askShared = async (attempts: readonly Attempt[]) => {
     const reservations = await reachability.attempt(async () => {
       // These keys may have been counted here after an outage, while the other keys were reported.
-      await carry(attempts.map(({ key }) => key).filter(local.hasUnreported))
+      const unreported = attempts.filter(({ key }) => local.hasUnreported(key))
+      if (unreported.length > 0) await carry(unreported.map(({ key }) => key))
       return shared.reserveAll(attempts)
     })
     return reservations && noteAnswers(local, attempts, reservations)

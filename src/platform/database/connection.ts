@@ -51,7 +51,7 @@ export const openConnection = async ({
   const client = new Client({ ...config, types: columnTypes, pipeline: true })
   const proof = requiresScram ? watchForProof(client) : undefined
   const life = createLife(client, config, (isHung) => connection.onClosed(isHung))
-  let prepared: Set<string> | undefined
+  let prepared: Prepared | undefined
   const inTurn = createTurns(client, life, deadlineMs)
 
   const connection: Connection = {
@@ -66,7 +66,7 @@ export const openConnection = async ({
       return client.query(query)
     },
     keepStatements: () => {
-      prepared = new Set()
+      prepared = { columns: new Map(), undescribed: withoutDescriptions(client) }
     },
     isOpen: life.isOpen,
     get processId() {
@@ -94,12 +94,18 @@ type Life = ReturnType<typeof createLife>
 
 /** Sends statements in the order in which they were called. */
 const createTurns = (client: Client, life: Life, deadlineMs: number) => {
-  let nextTurn: Promise<unknown> = Promise.resolve()
-  let lastAnswer: Promise<unknown> = Promise.resolve()
+  // A statement that comes alone, as most do, waits for neither: each wait is a round of microtasks.
+  let lastTurn: Promise<void> | undefined
+  let lastAnswer: Promise<unknown> | undefined
 
   /** In a transaction, the turn of a statement ends when it is sent, otherwise when it is answered. */
-  const send = async <Result>(statement: () => Promise<Result>, turn: Promise<unknown>, endTurn: () => void) => {
-    await turn
+  const run = async <Result>(
+    statement: () => Promise<Result>,
+    turn: Promise<void> | undefined,
+    before: Promise<unknown> | undefined,
+    endTurn: () => void,
+  ) => {
+    if (turn) await turn
     if (!life.isOpen()) {
       endTurn()
       throw new StoreUnavailable('The connection to the database is closed')
@@ -107,17 +113,10 @@ const createTurns = (client: Client, life: Life, deadlineMs: number) => {
     const hasBegun = isInTransaction(client)
     if (hasBegun) holdUntilAllAreCalled(client)
     const answer = statement()
-    answer.catch(() => undefined)
+    answer.then(endTurn, endTurn)
     if (hasBegun) endTurn()
-    else answer.then(endTurn, endTurn)
-    return { answer }
-  }
-
-  const run = async <Result>(statement: () => Promise<Result>, turn: Promise<unknown>, endTurn: () => void) => {
-    const before = lastAnswer
-    const { answer } = await send(statement, turn, endTurn)
     // The server works on one after the other, and has its time for each.
-    await before
+    if (before) await before
     try {
       return await withTimeout(answer, deadlineMs, () => {
         life.giveUp()
@@ -132,13 +131,22 @@ const createTurns = (client: Client, life: Life, deadlineMs: number) => {
   }
 
   return <Result>(statement: () => Promise<Result>): Promise<Result> => {
-    const turn = nextTurn
-    let endTurn = () => {}
-    nextTurn = new Promise<void>((resolve) => {
-      endTurn = resolve
+    let resolveTurn = () => {}
+    const turn = new Promise<void>((resolve) => {
+      resolveTurn = resolve
     })
-    const result = run(statement, turn, () => endTurn())
-    lastAnswer = result.catch(() => undefined)
+    const endTurn = () => {
+      if (lastTurn === turn) lastTurn = undefined
+      resolveTurn()
+    }
+    const [turnBefore, answerBefore] = [lastTurn, lastAnswer]
+    lastTurn = turn
+    const result = run(statement, turnBefore, answerBefore, endTurn)
+    const end = () => {
+      if (lastAnswer === answered) lastAnswer = undefined
+    }
+    const answered = result.then(end, end)
+    lastAnswer = answered
     return result
   }
 }
@@ -202,45 +210,106 @@ const createLife = (client: Client, config: ClientConfig, onClosed: (isHung: boo
   }
 }
 
-/** `prepared` has the names of the statements that the server keeps for this connection. */
+type Column = { name: string; read: (text: string) => unknown }
+type Answered = {
+  handleRowDescription(message: { fields: readonly { name: string; dataTypeID: number }[] }): void
+  handleDataRow(message: { fields: readonly (string | null)[] }): void
+  handleCommandComplete(): void
+}
+
+/** The statements that the server keeps for this connection: the columns of each, by its name. */
+type Prepared = { columns: Map<string, readonly Column[]>; undescribed: Client['connection'] }
+
+/** The driver asks for a description of the columns with every statement. What is sent with this does not ask. */
+const withoutDescriptions = ({ connection }: Client): Client['connection'] =>
+  Object.assign(Object.create(connection), { describe: () => undefined })
+
+/**
+ * Reads the rows of an answer in place of the driver, which would make a list of columns anew for each. A statement that the server keeps has
+ * the same columns as long as it is kept: the server refuses to run it otherwise. So they are described only once, which saves 15 µs of a
+ * refresh.
+ */
+const createReader = <Row>(name: string | undefined, prepared: Prepared | undefined) => {
+  let columns = name === undefined ? undefined : prepared?.columns.get(name)
+  const rows: Row[] = []
+  let fault: Error | undefined
+
+  const readRow = (values: readonly (string | null)[]) => {
+    const row: Record<string, unknown> = {}
+    columns?.forEach(({ name, read }, place) => {
+      const value = values[place] ?? null
+      row[name] = value === null ? null : read(value)
+    })
+    return row as Row
+  }
+
+  const handlers: Answered = {
+    handleRowDescription: ({ fields }) => {
+      columns = fields.map(({ name, dataTypeID }) => ({ name, read: columnTypes.getTypeParser(dataTypeID, 'text') }))
+    },
+    handleDataRow: ({ fields }) => {
+      try {
+        rows.push(readRow(fields))
+      } catch (thrown) {
+        // The rest of the answer has to be read, too.
+        fault ??= new Error('A column cannot be read', { cause: thrown })
+      }
+    },
+    handleCommandComplete: () => undefined,
+  }
+  return {
+    rows,
+    handlers,
+    isDescribed: columns !== undefined,
+    fault: () => fault,
+    keepColumns: () => {
+      if (name !== undefined) prepared?.columns.set(name, columns ?? [])
+    },
+  }
+}
+
 const execute = async <Row>(
   client: Client,
-  prepared: Set<string> | undefined,
+  prepared: Prepared | undefined,
   text: string,
   parameters: readonly unknown[],
   begins = false,
 ): Promise<Row[]> => {
   const { name, jsonParameters } = readStatement(text)
   const values = writeParameters(parameters, jsonParameters)
-  const rows = await new Promise<Row[]>((resolve, reject) => {
-    const query = new Query<Row & object>(text, values, (error, result) => {
-      if (error) reject(error)
-      else resolve(rowsOf<Row>(result))
+  const { rows, handlers, isDescribed, fault, keepColumns } = createReader<Row>(name, prepared)
+  await new Promise<void>((resolve, reject) => {
+    const query = new Query(text, values, (error) => {
+      const failure = error ?? fault()
+      if (failure) reject(failure)
+      else resolve()
     })
     // The driver would take 7 µs to copy an object with all of it. The extended protocol is used without parameters, too, because it
     // allows only one statement in a text.
-    Object.assign(query, { name: prepared && name, queryMode: 'extended' })
+    Object.assign(query, { name: prepared && name, queryMode: 'extended', ...handlers })
     if (begins) sendBeginWith(query)
+    if (prepared && isDescribed) sendBy(prepared.undescribed, query)
     client.query(query)
   })
-  if (name !== undefined) prepared?.add(name)
+  keepColumns()
   return rows
 }
 
-/** There are two results if the statement has begun a transaction. */
-const rowsOf = <Row>(result: { rows: Row[] } | { rows: Row[] }[]) =>
-  (Array.isArray(result) ? result.at(-1) : result)?.rows ?? []
+const sendBy = (connection: Client['connection'], query: Query) => {
+  const { submit } = query
+  query.submit = () => submit.call(query, connection)
+}
 
 const executeInTransaction = async <Row>(
   client: Client,
-  prepared: Set<string> | undefined,
+  prepared: Prepared | undefined,
   text: string,
   parameters: readonly unknown[],
 ): Promise<Row[]> => {
   if (isInTransaction(client)) return await execute(client, prepared, text, parameters)
   const { name } = readStatement(text)
   // The driver takes any answer to a preparation for one to this statement. So a statement that is still to be prepared goes alone.
-  const isPrepared = !prepared || name === undefined || prepared.has(name)
+  const isPrepared = !prepared || name === undefined || prepared.columns.has(name)
   if (!isPrepared) await client.query('begin')
   return await execute(client, prepared, text, parameters, isPrepared)
 }
@@ -426,6 +495,7 @@ const writeParameters = (parameters: readonly unknown[], jsonParameters: Readonl
 
 // `toISOString` throws for an invalid date, which the driver would send. It writes UTC, whatever the time zone of this machine.
 const writeDates = (value: unknown): unknown => {
+  if (typeof value !== 'object') return value
   if (value instanceof Date) return value.toISOString()
   return Array.isArray(value) ? value.map(writeDates) : value
 }
