@@ -122,8 +122,8 @@ export const createAuthorizations = (exchange: TokenExchange) => {
   const { database, clock, publicUrl, refreshTokens, moments, usedApplications, profileFields } = exchange
   return {
     /** The grant of an access token. Undefined if the token has expired or its authorization has ended. */
-    grantOfAccessToken: async (accessToken: string): Promise<Grant | undefined> => {
-      const [row] = await store.selectByAccessToken(database, fingerprint(accessToken), moments())
+    grantOfAccessToken: async (accessToken: string, hash: Uint8Array): Promise<Grant | undefined> => {
+      const [row] = await store.selectByAccessToken(database, hash, moments())
       return row && grantFrom(profileFields, row, accessToken, row.scopes)
     },
 
