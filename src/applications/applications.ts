@@ -83,8 +83,25 @@ export type ApplicationSecret = { id: string; createdAt: Date }
 const readHashes = async (database: Database): Promise<SecretHash[]> =>
   (await store.selectHashes(database)).map(({ id, name, hash }) => ({ id, name, hash }))
 
-/** An application, and whether a secret is one of its own. */
-export type SecretOwner = { application: Application; isRight: (secret: string) => Promise<boolean> }
+/** An application, its version (another one after every change of its row), and whether a secret is one of its own. */
+export type SecretOwner = { application: Application; version: string; isRight: (secret: string) => boolean }
+
+/** Each hash is compared, so that the time does not show which one was right. */
+const ownerFrom = ({ application, version, hashes }: StoredOwner): SecretOwner => ({
+  application,
+  version,
+  isRight: (secret) => {
+    const givenHash = fingerprint(secret)
+    return hashes.map((hash) => equalInConstantTime(hash, givenHash)).includes(true)
+  },
+})
+type StoredOwner = Awaited<ReturnType<typeof store.selectAllWithSecrets>>[number]
+
+/**
+ * A client that was authenticated from memory. The statement that answers it finds nothing if the client has changed since, or has lost the
+ * secret that it sent.
+ */
+export type RememberedClient = { version: string; secretHash: Uint8Array | null }
 
 export type ApplicationSecrets = ReturnType<typeof createApplicationSecrets>
 
@@ -125,19 +142,11 @@ export const createApplicationSecrets = ({ database, clock }: { database: Databa
   list: async (applicationId: string): Promise<ApplicationSecret[]> =>
     (await store.selectSecrets(database, applicationId)).map(({ id, created_at }) => ({ id, createdAt: created_at })),
 
-  /** The application, and whether a secret is one of its own. Each is compared, so that the time does not show which one was right. */
-  findOwnerOf: async (applicationId: string): Promise<SecretOwner | undefined> => {
-    const [found] = await store.selectWithSecrets(database, applicationId)
-    if (!found) return undefined
-    const isRight = (secret: string) => {
-      const givenHash = fingerprint(secret)
-      return found.hashes.map((hash) => equalInConstantTime(hash, givenHash)).includes(true)
-    }
-    return { application: found.application, isRight: async (secret) => isRight(secret) }
-  },
+  findOwnerOf: async (applicationId: string): Promise<SecretOwner | undefined> =>
+    (await store.selectWithSecrets(database, applicationId)).map(ownerFrom)[0],
 
-  /** The hashes of all secrets, with the application of each. */
-  hashes: () => readHashes(database),
+  /** Every application. */
+  owners: async (): Promise<SecretOwner[]> => (await store.selectAllWithSecrets(database)).map(ownerFrom),
 
   /** The application that has this secret. */
   findOwner: async (secret: string) => ownersAmong(await readHashes(database), secret)[0],

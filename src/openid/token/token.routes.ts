@@ -12,7 +12,7 @@ import type { App } from '../../service/open-http.js'
 import type { ClientRoutes } from '../client-authentication.js'
 import type { OpenidRoom } from '../open-openid.js'
 import { isSentByPage, type ProtocolDoor } from '../openid-door.js'
-import { grantTokens, grantTypeOf } from './grant-table.js'
+import { checksClient, grantTokens, grantTypeOf } from './grant-table.js'
 import { userInfoOf } from './user-claims.js'
 
 /** The outcome that the metrics count for a client that was refused before its grant, by the status of the answer. */
@@ -46,8 +46,12 @@ export const openidTokenRoutes = (
     metrics?.countTokens(grantTypeOf(form) ?? 'other', outcome)
   }
   const onClientRefused = (form: Form, status: number) => count(form, clientRefusals[status] ?? 'refused')
-  clientRoutes.add(server, '/api/auth/token', { onClientRefused }, async (openid, { client, form, request, reply }) => {
-    const granted = await grantTokens({ client, form, origin: clientOf(request) }, openid)
+  const options = { onClientRefused, checksClient }
+  clientRoutes.add(server, '/api/auth/token', options, async (openid, { client, remembered, form, request, reply }) => {
+    const granted = await grantTokens({ client, remembered, form, origin: clientOf(request) }, openid)
+    if (isRefused(granted) && granted.refused === 'unconfirmed') return granted
+    // No statement was asked, so nothing has checked the client.
+    if (isRefused(granted) && remembered && granted.outcome === 'refused') return refuse('unconfirmed')
     count(form, isRefused(granted) ? granted.outcome : 'issued')
     if (!isRefused(granted)) validTokens.add(fingerprint(granted.access_token))
     // RFC 6749, 5.1.

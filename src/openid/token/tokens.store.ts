@@ -1,4 +1,4 @@
-import type { Access } from '../../applications/applications.js'
+import type { Access, RememberedClient } from '../../applications/applications.js'
 import { authorizationTables, stillAuthorized } from '../../applications/still-authorized.js'
 import type { FieldValues } from '../../contract/profile-fields.js'
 import type { KeyAlgorithm } from '../../keys/key-pair.js'
@@ -53,6 +53,19 @@ const holderColumns = (source: string, resourceId = 's.resource_id') => ({
   token_content: `${source}.token_content`,
   ...userColumns,
 })
+
+/**
+ * Whether the client is what was remembered, and still has the secret that it sent. The values come from `rememberedValues`. Without a
+ * version it was just read.
+ */
+const isStillClient = (version: string, secretHash: string) => `(${version}::text is null or exists (
+  select 1 from applications as n where n.id = a.id and n.xmin::text = ${version} and (${secretHash}::bytea is null
+    or exists (select 1 from application_secrets as z where z.application_id = n.id and z.hash = ${secretHash}))))`
+
+const rememberedValues = (remembered: RememberedClient | undefined) => [
+  remembered?.version ?? null,
+  remembered?.secretHash ?? null,
+]
 
 // ── Authorizations
 
@@ -158,16 +171,26 @@ const codeColumns = selectList<CodeRow>({
   is_authorized: stillAuthorized('$5'),
 })
 
+type UsedCode = {
+  hash: Uint8Array
+  clientId: string
+  remembered: RememberedClient | undefined
+  retryWindow: number
+}
+
 const codeText = `select ${codeColumns} from authorization_codes as c
      join (${authorizationTables}) on s.id = c.application_session_id
-     where c.hash = $1 and a.id = $2`
+     where c.hash = $1 and a.id = $2 and ${isStillClient('$6', '$7')}`
 
 /** `retryWindow`: for how long a second use counts as a retry of the first. */
 export const selectCode = (
   sql: Sql,
-  { hash, clientId, retryWindow }: { hash: Uint8Array; clientId: string; retryWindow: number },
+  { hash, clientId, remembered, retryWindow }: UsedCode,
   { live, clockOffset }: Moments,
-) => sql.query<CodeRow>(codeText, [hash, clientId, clockOffset, retryWindow, momentsOf(live)])
+) => {
+  const parameters = [hash, clientId, clockOffset, retryWindow, momentsOf(live), ...rememberedValues(remembered)]
+  return sql.query<CodeRow>(codeText, parameters)
+}
 
 /** When tokens expire: with the session, as it would end without a further use. Every statement that writes them takes it from here. */
 const tokensExpiry = (session: string) => `${session}.expires_at`
@@ -323,6 +346,7 @@ export type NewAccessToken = { hash: Uint8Array; scopes: readonly string[] | nul
 type Rotation = {
   id: string
   clientId: string
+  remembered: RememberedClient | undefined
   presentedHash: Uint8Array
   successorHash: Uint8Array
   generation: number
@@ -349,6 +373,7 @@ const rotateText = `with rotated as (
        where t.id = $1 and (t.refresh_hash = $2 or t.generation < $4::int - 1) and t.expires_at > ${databaseMoment('$6')}
          and s.id = t.application_session_id and a.id = $5
          and ${stillAuthorized('$8')} and ${hasScopes('t', '$10')} and ${isFor('$12')}
+         and ${isStillClient('$13', '$14')}
        returning t.id as tokens_id, ${rotatedColumns}
      ), issued as (
        insert into application_access_tokens (hash, application_tokens_id, scopes, expires_at)
@@ -374,6 +399,7 @@ export const rotateTokens = (sql: Sql, rotation: Rotation, { live, clockOffset }
     rotation.accessToken.scopes,
     rotation.accessToken.lifetime,
     rotation.resource,
+    ...rememberedValues(rotation.remembered),
   ])
 
 export type TokensRow = HolderRow & {
