@@ -125,20 +125,20 @@ export const openidUserinfoRoutes = (
     const wasValid = hash !== undefined && validTokens.has(hash)
     if (!wasValid && (await countedRequests.count(refusalsLimiter, clientNetwork(request), request, reply)))
       return reply
-    const grant = token && hash && (await openid.authorizations.grantOfAccessToken(token, hash))
-    if (!grant) {
+    const shared = hash && (await openid.authorizations.sharedByAccessToken(hash))
+    if (!shared) {
       if (hash) validTokens.delete(hash)
       return sendProtocolError(reply, { ...invalid, description: 'The access token is not valid' }, 'bearer')
     }
     if (!wasValid) countedRequests.refundDespiteRefusal(request)
     validTokens.add(hash)
-    if (await countedRequests.count(authorizationLimiter, `authorization:${grant.authorizationId}`, request, reply))
+    if (await countedRequests.count(authorizationLimiter, `authorization:${shared.authorizationId}`, request, reply))
       return reply
-    if (!grant.content.scopes.includes('openid')) {
+    if (!shared.content.scopes.includes('openid')) {
       const fault = { error: 'insufficient_scope', description: 'The scope openid is needed', status: 403 } as const
       return sendProtocolError(reply, fault, 'bearer')
     }
-    return reply.send(userInfoOf(grant.subject, grant.content))
+    return reply.send(userInfoOf(shared.subject, shared.content))
   }
 
   const behindDoor = protocolDoor.through(answer)

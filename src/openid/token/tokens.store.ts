@@ -14,15 +14,8 @@ export type Moments = { live: LiveAt; clockOffset: number }
 /** The resource that tokens are for: its scopes are names. */
 export type GrantedResource = { address: string; algorithm: KeyAlgorithm; scopes: readonly string[] }
 
-/** The user and session of a token, as they are now. */
-export type HolderRow = {
-  /** Whether the session is that of a device or a program, which no browser refreshes. */
-  is_device: boolean
-  resource: GrantedResource | null
-  oldest_generation: number
-  authorization_id: string
-  sid: string
-  token_content: TokenContent
+/** The user, as they are now. */
+export type SubjectRow = {
   user_id: string
   username: string
   name: string | null
@@ -30,6 +23,17 @@ export type HolderRow = {
   email_proven: boolean
   groups: string[]
   fields: FieldValues
+}
+
+/** The user and session of a token, as they are now. */
+export type HolderRow = SubjectRow & {
+  /** Whether the session is that of a device or a program, which no browser refreshes. */
+  is_device: boolean
+  resource: GrantedResource | null
+  oldest_generation: number
+  authorization_id: string
+  sid: string
+  token_content: TokenContent
 }
 const userColumns = {
   user_id: 'u.id',
@@ -255,11 +259,7 @@ export const moveCode = (sql: Sql, hash: Uint8Array, authorizationId: string, { 
     [hash, authorizationId, clockOffset],
   )
 
-type ApproverRow = Omit<
-  HolderRow,
-  'authorization_id' | 'sid' | 'is_device' | 'token_content' | 'resource' | 'oldest_generation'
-> &
-  ProofRow & { begun_at: Date }
+type ApproverRow = SubjectRow & ProofRow & { begun_at: Date }
 const approverColumns = selectList<ApproverRow>({
   ...userColumns,
   methods: 'r.methods',
@@ -460,8 +460,18 @@ export const insertAccessToken = (sql: Sql, tokensId: string, token: NewAccessTo
     [tokensId, token.hash, token.scopes, clockOffset, token.lifetime],
   )
 
-export type AccessTokenRow = HolderRow & { scopes: string[] | null }
-const accessTokenColumns = selectList<AccessTokenRow>({ ...holderColumns('t'), scopes: 'x.scopes' })
+/** Such a token is for no resource. */
+export type AccessTokenRow = SubjectRow & {
+  authorization_id: string
+  token_content: TokenContent
+  scopes: string[] | null
+}
+const accessTokenColumns = selectList<AccessTokenRow>({
+  authorization_id: 's.id',
+  token_content: 't.token_content',
+  scopes: 'x.scopes',
+  ...userColumns,
+})
 
 const accessTokenText = `select ${accessTokenColumns} from application_access_tokens as x
      join application_tokens as t on t.id = x.application_tokens_id
