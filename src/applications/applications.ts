@@ -66,22 +66,10 @@ export const createApplications = ({ database }: { database: Database }) => ({
   iconOf: async (id: string) => (await store.selectIcon(database, id))[0]?.png,
 })
 
-/** The hash of a secret of an application, with the id and the name of the application. */
-export type SecretHash = { id: string; name: string; hash: Buffer }
-
-/** The applications that have this secret. Every hash is compared, so that the time does not show which one was right. */
-export const ownersAmong = (hashes: readonly SecretHash[], secret: string) => {
-  const givenHash = fingerprint(secret)
-  return hashes.filter(({ hash }) => equalInConstantTime(hash, givenHash)).map(({ id, name }) => ({ id, name }))
-}
-
 /** An application has one secret, or two while the old one is being replaced. */
 export const maxSecrets = 2
 
 export type ApplicationSecret = { id: string; createdAt: Date }
-
-const readHashes = async (database: Database): Promise<SecretHash[]> =>
-  (await store.selectHashes(database)).map(({ id, name, hash }) => ({ id, name, hash }))
 
 /** An application, its version (another one after every change of its row), and whether a secret is one of its own. */
 export type SecretOwner = { application: Application; version: string; isRight: (secret: string) => boolean }
@@ -148,8 +136,12 @@ export const createApplicationSecrets = ({ database, clock }: { database: Databa
   /** Every application. */
   owners: async (): Promise<SecretOwner[]> => (await store.selectAllWithSecrets(database)).map(ownerFrom),
 
-  /** The application that has this secret. */
-  findOwner: async (secret: string) => ownersAmong(await readHashes(database), secret)[0],
+  /** The application that has this secret. Every hash is compared, so that the time does not show which one was right. */
+  findOwner: async (secret: string): Promise<NamedApplication | undefined> => {
+    const givenHash = fingerprint(secret)
+    const [owner] = (await store.selectHashes(database)).filter(({ hash }) => equalInConstantTime(hash, givenHash))
+    return owner && { id: owner.id, name: owner.name }
+  },
 })
 
 /** The issuer of ID tokens and logout tokens. Access tokens have another issuer, so that neither kind passes for the other. */
