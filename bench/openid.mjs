@@ -24,7 +24,7 @@ const measures = {
     const other = await startOidcProvider({ databaseUrl: await stores.database(), people: latchkey.people })
     const stopEmptying = keepCountersEmpty(stores.redisUrl)
     try {
-      await measureOpenid(latchkey, other)
+      await measureOpenid(latchkey, other, stores.pids)
     } finally {
       stopEmptying()
       await Promise.all([latchkey.stop(), other.stop()])

@@ -50,13 +50,18 @@ export const megabytesOf = (pids) => {
 /** @param {readonly number[]} pids */
 const coreTimesOf = (pids) => new Map(withDescendants(pids).map((pid) => [pid, coreTime(pid) ?? 0]))
 
+/** Begins to measure. What it returns says how much core time these processes have taken since. @param {readonly number[]} pids */
+export const beginCoreTime = (pids) => {
+  const before = coreTimesOf(pids)
+  return () => [...coreTimesOf(pids)].reduce((sum, [pid, time]) => sum + time - (before.get(pid) ?? 0), 0)
+}
+
 /**
  * Runs a load, and also says how much core time of all these processes an answer took.
  * @type {(pids: () => readonly number[], runLoad: (seconds: number) => Promise<{ perSecond: number }>) => (seconds: number) => Promise<import('./rounds.mjs').Measurement>}
  */
 export const withCoreTimeOfAll = (pids, runLoad) => async (seconds) => {
-  const before = coreTimesOf(pids())
+  const usedTime = beginCoreTime(pids())
   const measured = await runLoad(seconds)
-  const used = [...coreTimesOf(pids())].reduce((sum, [pid, time]) => sum + time - (before.get(pid) ?? 0), 0)
-  return { ...measured, core: used / (measured.perSecond * seconds) }
+  return { ...measured, core: usedTime() / (measured.perSecond * seconds) }
 }

@@ -1,8 +1,8 @@
 // What an OpenID provider does for an application: a code for tokens, a refresh token for the next, and UserInfo. Against
 // oidc-provider, which most providers in Node are made of, on the same PostgreSQL.
 import { openConnection } from '../load/connection.mjs'
-import { coreTime } from '../load/core-time.mjs'
 import { runClients } from '../load/loads.mjs'
+import { beginCoreTime } from '../load/process-tree.mjs'
 import { compareInRounds, printRows } from '../load/rounds.mjs'
 
 /** @typedef {import('../subjects/openid.mjs').Provider} Provider */
@@ -33,16 +33,15 @@ const openClients = async (provider) => {
 }
 
 /** @typedef {Measurement & { done: number }} CountedMeasurement */
-/** Measures core time as `withCoreTime` does, for a load that may begin after something else. @type {(pid: number, load: () => Promise<CountedMeasurement>) => Promise<CountedMeasurement>} */
-const withProcessTime = async (pid, load) => {
-  const before = coreTime(pid)
+/** Measures core time as `withCoreTimeOfAll` does, for a load that may begin after something else. @type {(pids: readonly number[], load: () => Promise<CountedMeasurement>) => Promise<CountedMeasurement>} */
+const withProcessTime = async (pids, load) => {
+  const usedTime = beginCoreTime(pids)
   const result = await load()
-  const after = coreTime(pid)
-  return { ...result, ...(before !== undefined && after !== undefined && { core: (after - before) / result.done }) }
+  return { ...result, core: usedTime() / result.done }
 }
 
-/** The loads of a provider, by the kind of request. @param {Provider} provider */
-export const createLoads = async (provider) => {
+/** The loads of a provider, by the kind of request. The core time is that of the stores too. @param {Provider} provider @param {readonly number[]} [storePids] */
+export const createLoads = async (provider, storePids = []) => {
   const browsers = await openClients(provider)
   const ask = (/** @type {number} */ client, /** @type {string} */ text) => browsers[client]?.connection.ask(text)
   const redeem = async (/** @type {number} */ client, /** @type {string} */ code) =>
@@ -62,14 +61,16 @@ export const createLoads = async (provider) => {
   const load = (/** @type {number} */ seconds, /** @type {(client: number) => Promise<boolean>} */ step) => {
     // A server closes what was idle for a few seconds, perhaps at the moment of the next request.
     close()
-    return withProcessTime(provider.pid(), () => runClients({ clients: browsers.length, seconds, step }))
+    return withProcessTime([provider.pid(), ...storePids], () =>
+      runClients({ clients: browsers.length, seconds, step }),
+    )
   }
 
   /** Takes as long as it takes. The codes are made before: that is a request of the browser. @type {() => Promise<CountedMeasurement>} */
   const redemptions = async () => {
     close()
     const codes = await Promise.all(browsers.map(({ cookies }) => codesOf(cookies, codesPerClient)))
-    return withProcessTime(provider.pid(), async () => {
+    return withProcessTime([provider.pid(), ...storePids], async () => {
       const begun = performance.now()
       await Promise.all(
         codes.map(async (own, client) => {
@@ -96,10 +97,10 @@ export const createLoads = async (provider) => {
   }
 }
 
-/** @param {Provider} latchkey @param {Provider} other */
-export const measureOpenid = async (latchkey, other) => {
-  const theirs = await createLoads(other)
-  const ours = await createLoads(latchkey)
+/** @param {Provider} latchkey @param {Provider} other @param {readonly number[]} [storePids] */
+export const measureOpenid = async (latchkey, other, storePids) => {
+  const theirs = await createLoads(other, storePids)
+  const ours = await createLoads(latchkey, storePids)
   try {
     for (const kind of /** @type {const} */ (['code → tokens', 'refresh', 'UserInfo'])) {
       const candidates = [

@@ -18,15 +18,25 @@ export const selectExists = (sql: Sql) =>
 /** By the `client_id`: the id, or the address of the document. */
 export const selectById = (sql: Sql, id: string) => select(sql, 'where id = $1 or document = $1', [id])
 
+/** `version` is another one after every change of the row. */
+type RowWithSecrets = Row & { version: string; hashes: Buffer[] }
+const withSecrets = `select ${read}, xmin::text as version,
+  array(select s.hash from application_secrets as s where s.application_id = applications.id) as hashes from applications`
+const withSecretsFrom = ({ version, hashes, ...row }: RowWithSecrets) => ({
+  application: applicationFrom(row),
+  version,
+  hashes,
+})
+
+const oneWithSecrets = `${withSecrets} where id = $1 or document = $1`
+
 /** The application, with the hashes of its secrets. */
-export const selectWithSecrets = async (sql: Sql, id: string) => {
-  const hashes = 'array(select s.hash from application_secrets as s where s.application_id = applications.id) as hashes'
-  const rows = await sql.query<Row & { hashes: Buffer[] }>(
-    `select ${read}, ${hashes} from applications where id = $1 or document = $1`,
-    [id],
-  )
-  return rows.map(({ hashes, ...row }) => ({ application: applicationFrom(row), hashes }))
-}
+export const selectWithSecrets = async (sql: Sql, id: string) =>
+  (await sql.query<RowWithSecrets>(oneWithSecrets, [id])).map(withSecretsFrom)
+
+/** The same of every application. */
+export const selectAllWithSecrets = async (sql: Sql) =>
+  (await sql.query<RowWithSecrets>(withSecrets)).map(withSecretsFrom)
 
 export const selectByName = (sql: Sql, name: string) =>
   select(sql, `where lower(normalize(name, NFKC)) = lower(normalize($1, NFKC)) and kind <> 'document'`, [name])

@@ -66,25 +66,30 @@ export const createApplications = ({ database }: { database: Database }) => ({
   iconOf: async (id: string) => (await store.selectIcon(database, id))[0]?.png,
 })
 
-/** The hash of a secret of an application, with the id and the name of the application. */
-export type SecretHash = { id: string; name: string; hash: Buffer }
-
-/** The applications that have this secret. Every hash is compared, so that the time does not show which one was right. */
-export const ownersAmong = (hashes: readonly SecretHash[], secret: string) => {
-  const givenHash = fingerprint(secret)
-  return hashes.filter(({ hash }) => equalInConstantTime(hash, givenHash)).map(({ id, name }) => ({ id, name }))
-}
-
 /** An application has one secret, or two while the old one is being replaced. */
 export const maxSecrets = 2
 
 export type ApplicationSecret = { id: string; createdAt: Date }
 
-const readHashes = async (database: Database): Promise<SecretHash[]> =>
-  (await store.selectHashes(database)).map(({ id, name, hash }) => ({ id, name, hash }))
+/** An application, its version (another one after every change of its row), and whether a secret is one of its own. */
+export type SecretOwner = { application: Application; version: string; isRight: (secret: string) => boolean }
 
-/** An application, and whether a secret is one of its own. */
-export type SecretOwner = { application: Application; isRight: (secret: string) => Promise<boolean> }
+/** Each hash is compared, so that the time does not show which one was right. */
+const ownerFrom = ({ application, version, hashes }: StoredOwner): SecretOwner => ({
+  application,
+  version,
+  isRight: (secret) => {
+    const givenHash = fingerprint(secret)
+    return hashes.map((hash) => equalInConstantTime(hash, givenHash)).includes(true)
+  },
+})
+type StoredOwner = Awaited<ReturnType<typeof store.selectAllWithSecrets>>[number]
+
+/**
+ * A client that was authenticated from memory. The statement that answers it finds nothing if the client has changed since, or has lost the
+ * secret that it sent.
+ */
+export type RememberedClient = { version: string; secretHash: Uint8Array | null }
 
 export type ApplicationSecrets = ReturnType<typeof createApplicationSecrets>
 
@@ -125,22 +130,18 @@ export const createApplicationSecrets = ({ database, clock }: { database: Databa
   list: async (applicationId: string): Promise<ApplicationSecret[]> =>
     (await store.selectSecrets(database, applicationId)).map(({ id, created_at }) => ({ id, createdAt: created_at })),
 
-  /** The application, and whether a secret is one of its own. Each is compared, so that the time does not show which one was right. */
-  findOwnerOf: async (applicationId: string): Promise<SecretOwner | undefined> => {
-    const [found] = await store.selectWithSecrets(database, applicationId)
-    if (!found) return undefined
-    const isRight = (secret: string) => {
-      const givenHash = fingerprint(secret)
-      return found.hashes.map((hash) => equalInConstantTime(hash, givenHash)).includes(true)
-    }
-    return { application: found.application, isRight: async (secret) => isRight(secret) }
+  findOwnerOf: async (applicationId: string): Promise<SecretOwner | undefined> =>
+    (await store.selectWithSecrets(database, applicationId)).map(ownerFrom)[0],
+
+  /** Every application. */
+  owners: async (): Promise<SecretOwner[]> => (await store.selectAllWithSecrets(database)).map(ownerFrom),
+
+  /** The application that has this secret. Every hash is compared, so that the time does not show which one was right. */
+  findOwner: async (secret: string): Promise<NamedApplication | undefined> => {
+    const givenHash = fingerprint(secret)
+    const [owner] = (await store.selectHashes(database)).filter(({ hash }) => equalInConstantTime(hash, givenHash))
+    return owner && { id: owner.id, name: owner.name }
   },
-
-  /** The hashes of all secrets, with the application of each. */
-  hashes: () => readHashes(database),
-
-  /** The application that has this secret. */
-  findOwner: async (secret: string) => ownersAmong(await readHashes(database), secret)[0],
 })
 
 /** The issuer of ID tokens and logout tokens. Access tokens have another issuer, so that neither kind passes for the other. */

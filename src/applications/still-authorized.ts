@@ -26,11 +26,17 @@ const meetsDemands = `((a.factors = 1 or ${hasTwoFactors}) and (a.consent = 'non
 /** Whether the user is enabled, may use the application, and has a session that meets its demands. */
 export const hasRight = `(u.disabled_at is null and ${mayUseNow} and ${mayUseResource} and ${meetsDemands})`
 
-/** The tables that `stillAuthorized` reads, for a statement that names `application_sessions as s`. */
+const byKey = (table: string, key: string) => `lateral (select * from ${table} where id = ${key} offset 0)`
+
+/**
+ * The tables that `stillAuthorized` reads, beginning with `application_sessions as s`. Each is read by its key, whatever the planner knows:
+ * of tables that nobody has analyzed it expects one row, and would compare every user with every session. So conditions on the application
+ * are written about `a`, or its authorizations would be read, all of them.
+ */
 export const authorizationTables = `application_sessions as s
-     join sessions as r on r.id = s.sid
-     join users as u on u.id = s.user_id
-     join applications as a on a.id = s.application_id`
+     join ${byKey('sessions', 's.sid')} as r on true
+     join ${byKey('users', 's.user_id')} as u on true
+     join ${byKey('applications', 's.application_id')} as a on true`
 
 /**
  * Whether the user has the right to use the application, in a session that has not ended. Every statement that issues or accepts a token

@@ -73,7 +73,10 @@ const maxRunning = Math.min(3, Math.max(1, availableParallelism() - 1))
 const createRsaSignatures = () => {
   const queue = createBoundedQueue({ maxRunning, maxWaiting })
   return async (key: KeyObject, text: string): Promise<string> => {
-    const signature = await queue.run(() => signInThread(key, text), AbortSignal.timeout(deadline))
+    // Node's own signal with a timeout would stay behind every signature until its time is over.
+    const giveUp = new AbortController()
+    const timer = setTimeout(() => giveUp.abort(), deadline)
+    const signature = await queue.run(() => signInThread(key, text), giveUp.signal).finally(() => clearTimeout(timer))
     if (isRefused(signature)) throw new StoreUnavailable('Too many tokens wait for their signature')
     return signature
   }

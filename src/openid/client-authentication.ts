@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import {
   type Application,
   type NamedApplication,
+  type RememberedClient,
   type SecretOwner,
   swappedSentence,
   unknownClientSentence,
@@ -16,6 +17,7 @@ import { route } from '../http/route.js'
 import type { Server } from '../http/server.js'
 import type { Clock } from '../lib/clock.js'
 import { minutes } from '../lib/durations.js'
+import { fingerprint } from '../lib/random.js'
 import { createOncePerWindow, RecentMap } from '../lib/recent.js'
 import { isCleanText } from '../lib/strict-json.js'
 import type { Events } from '../messages/events.js'
@@ -92,7 +94,7 @@ const judge = async (
       ? client
       : invalid('This client has no secret and must not send one', 'A secret was sent, and the application has none')
   if (secret === undefined) return invalid('This client must authenticate', 'No secret was sent')
-  return (await isRight(secret)) ? client : invalid(unknownOrWrong, 'The secret is wrong')
+  return isRight(secret) ? client : invalid(unknownOrWrong, 'The secret is wrong')
 }
 
 /**
@@ -146,12 +148,19 @@ const createLimitedNetworks = (clock: Clock) => {
 
 const foreignPage = refuse('cross_site', { message: 'A page that does not belong to this client has sent the request' })
 
+type SentRequest = { form: Form; request: FastifyRequest; reply: FastifyReply }
+
+/** `remembered`: the client was authenticated from memory, and the statement that answers it must check that. */
+type Authenticated = { client: Application; remembered: RememberedClient | undefined }
+
 /** The request of a client that has authenticated. */
-export type ClientRequest = { client: Application; form: Form; request: FastifyRequest; reply: FastifyReply }
+export type ClientRequest = SentRequest & Authenticated
 
 type ClientRouteOptions = {
   /** Called for a request whose client was refused, with the status of the answer. */
   onClientRefused?: (form: Form, status: number) => void
+  /** Whether the statement that answers the request checks a remembered client. */
+  checksClient?: (form: Form) => boolean
   /** Further limiters in which the handler counts. */
   countsIn?: readonly LimiterName[]
 }
@@ -177,7 +186,7 @@ const refuseClient = async (
 
 /**
  * Authenticates the client that sends a request to the token endpoint, the revocation endpoint or the one for devices. The right secret is
- * let in even when the limit of failures is reached. Returns undefined if the request was answered with a refusal.
+ * let in even when the limit of failures is reached. The results are undefined if the request was answered with a refusal.
  */
 const createAuthenticate = (parts: Parts, { knownClients }: ProtocolDoor) => {
   const { countedRequests, events, clock } = parts
@@ -188,8 +197,36 @@ const createAuthenticate = (parts: Parts, { knownClients }: ProtocolDoor) => {
   const isOfForeignPage = async (credentials: Credentials | Invalid, openid: OpenidRoom, request: FastifyRequest) =>
     isSentByPage(request) && (isRefused(credentials) || !(await knownClients.isPageOf(credentials.id, openid, request)))
 
-  return async (form: Form, openid: OpenidRoom, request: FastifyRequest, reply: FastifyReply) => {
-    const credentials = readCredentials(request.raw.headersDistinct.authorization ?? [], form)
+  const credentialsOf = ({ form, request }: SentRequest) =>
+    readCredentials(request.raw.headersDistinct.authorization ?? [], form)
+
+  const refuseJudged = async (
+    outcome: Invalid,
+    credentials: Credentials,
+    openid: OpenidRoom,
+    { request, reply }: SentRequest,
+  ) => {
+    await report(outcome, credentials, openid, request)
+    return refuseClient(parts, limitedNetworks, outcome, request, reply)
+  }
+
+  /** Asks the database about a client that is not what was remembered. Its request is counted already. */
+  const authenticateAgain = async (openid: OpenidRoom, sent: SentRequest): Promise<Authenticated | undefined> => {
+    const credentials = credentialsOf(sent)
+    if (isRefused(credentials)) return refuseClient(parts, limitedNetworks, credentials, sent.request, sent.reply)
+    const outcome = await judge(credentials, openid.applicationSecrets)
+    return isRefused(outcome)
+      ? refuseJudged(outcome, credentials, openid, sent)
+      : { client: outcome, remembered: undefined }
+  }
+
+  const authenticate = async (
+    openid: OpenidRoom,
+    sent: SentRequest,
+    isCheckedLater: boolean,
+  ): Promise<Authenticated | undefined> => {
+    const { request, reply } = sent
+    const credentials = credentialsOf(sent)
     if (await isOfForeignPage(credentials, openid, request)) {
       sendRefusal(reply, foreignPage)
       return undefined
@@ -199,44 +236,61 @@ const createAuthenticate = (parts: Parts, { knownClients }: ProtocolDoor) => {
     // Each request counts by its client, before anything is done for it.
     const count = (client: Application) =>
       countedRequests.count(applicationLimiter, subjectOf(client, request), request, reply)
-    const remembered = knownClients.lookups(openid)
-    const rememberedClient = (await remembered.findOwnerOf(credentials.id))?.application
+    const memory = knownClients.lookups(openid)
+    const known = await memory.findOwnerOf(credentials.id)
     // Anyone can be a client without a secret, so it is counted before the database is asked.
-    const isPublic = rememberedClient !== undefined && rememberedClient.kind !== 'web'
-    if (isPublic && (await count(rememberedClient))) return undefined
+    const isPublic = known !== undefined && known.application.kind !== 'web'
+    if (isPublic && (await count(known.application))) return undefined
 
     // Of a network that fails again and again, only what may be right reaches the database.
-    const judged = limitedNetworks.has(clientNetwork(request)) ? await judge(credentials, remembered) : undefined
-    const outcome = isRefused(judged) ? judged : await judge(credentials, openid.applicationSecrets)
-    if (isRefused(outcome)) {
-      await report(outcome, credentials, openid, request)
-      return refuseClient(parts, limitedNetworks, outcome, request, reply)
+    const isLimited = limitedNetworks.has(clientNetwork(request))
+    const judged = isLimited || isCheckedLater ? await judge(credentials, memory) : undefined
+    if (isCheckedLater && known && judged && !isRefused(judged)) {
+      if (!isPublic && (await count(judged))) return undefined
+      const secretHash = credentials.secret === undefined ? null : fingerprint(credentials.secret)
+      return { client: judged, remembered: { version: known.version, secretHash } }
     }
+    const outcome = isLimited && isRefused(judged) ? judged : await judge(credentials, openid.applicationSecrets)
+    if (isRefused(outcome)) return refuseJudged(outcome, credentials, openid, sent)
     if (!isPublic && (await count(outcome))) return undefined
-    return outcome
+    return { client: outcome, remembered: undefined }
   }
+
+  return { authenticate, authenticateAgain }
 }
+
+/** The answer of a handler whose statement has found that the remembered client has changed. Nothing was done. */
+export type Unconfirmed = Refused<'unconfirmed'>
 
 export type ClientRoutes = ReturnType<typeof createClientRoutes>
 
 /** Routes that take the form of a client after it has authenticated. All of them count together. */
 export const createClientRoutes = (parts: Parts, protocolDoor: ProtocolDoor) => {
-  const authenticate = createAuthenticate(parts, protocolDoor)
+  const { authenticate, authenticateAgain } = createAuthenticate(parts, protocolDoor)
 
   return {
     add: (
       server: Server,
       url: `/${string}`,
-      { onClientRefused, countsIn = [] }: ClientRouteOptions,
-      answer: (openid: OpenidRoom, sent: ClientRequest) => Promise<FastifyReply>,
+      { onClientRefused, checksClient, countsIn = [] }: ClientRouteOptions,
+      answer: (openid: OpenidRoom, sent: ClientRequest) => Promise<FastifyReply | Unconfirmed>,
     ) => {
       protocolDoor.answerPreflights(server, url)
+      const answerClient = async (
+        openid: OpenidRoom,
+        sent: SentRequest,
+        authenticated: Authenticated | undefined,
+      ): Promise<FastifyReply> => {
+        if (!authenticated) {
+          onClientRefused?.(sent.form, sent.reply.statusCode)
+          return sent.reply
+        }
+        const answered = await answer(openid, { ...sent, ...authenticated })
+        return isRefused(answered) ? answerClient(openid, sent, await authenticateAgain(openid, sent)) : answered
+      }
       const behindDoor = protocolDoor.through(async (openid, request, reply) => {
-        const form = formOf(request)
-        const client = await authenticate(form, openid, request, reply)
-        if (client) return answer(openid, { client, form, request, reply })
-        onClientRefused?.(form, reply.statusCode)
-        return reply
+        const sent = { form: formOf(request), request, reply }
+        return answerClient(openid, sent, await authenticate(openid, sent, checksClient?.(sent.form) ?? false))
       })
       route(server, `POST ${url}`, {
         ...behindDoor,

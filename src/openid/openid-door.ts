@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Application, clientIdOf, ownersAmong, type SecretOwner } from '../applications/applications.js'
+import { type Application, clientIdOf } from '../applications/applications.js'
 import { type Refused, refuse } from '../contract/outcome.js'
 import { type Form, formOf } from '../http/forms.js'
 import { fixedLimiter } from '../http/limiters.js'
@@ -168,36 +168,33 @@ export const isSentByPage = ({ headers: { origin, 'sec-fetch-site': site } }: Fa
  * applications may read our answers.
  */
 const createKnownClients = (clock: Clock, production: boolean) => {
-  const recentClients = createRecent(clock, async ({ applications }) => {
-    const all = await applications.list()
+  const recentClients = createRecent(clock, async ({ applicationSecrets }) => {
+    const owners = await applicationSecrets.owners()
     return {
-      byId: new Map(all.map((client) => [clientIdOf(client), client])),
+      owners,
+      byId: new Map(owners.map((owner) => [clientIdOf(owner.application), owner])),
       /** CORS is for applications whose own pages ask for tokens. */
       readingOrigins: new Set(
-        all
+        owners
+          .map(({ application }) => application)
           .filter(({ kind }) => kind === 'browser' || kind === 'document')
           .flatMap((client) => originsOf(client, production)),
       ),
     }
   })
-  const recentHashes = createRecent(clock, ({ applicationSecrets }) => applicationSecrets.hashes())
 
   const find = async (id: string, openid: OpenidRoom) => (await recentClients(openid)).byId.get(id)
-  const ownersOf = async (secret: string, openid: OpenidRoom) => ownersAmong(await recentHashes(openid), secret)
 
   return {
     /** What `applicationSecrets` answers, but from memory. */
     lookups: (openid: OpenidRoom) => ({
-      findOwnerOf: async (id: string): Promise<SecretOwner | undefined> => {
-        const application = await find(id, openid)
-        const isRight = async (secret: string) => (await ownersOf(secret, openid)).some((owner) => owner.id === id)
-        return application && { application, isRight }
-      },
-      findOwner: async (secret: string) => (await ownersOf(secret, openid))[0],
+      findOwnerOf: (id: string) => find(id, openid),
+      findOwner: async (secret: string) =>
+        (await recentClients(openid)).owners.filter(({ isRight }) => isRight(secret))[0]?.application,
     }),
     /** Whether the page that sends the request is one of this client. */
     isPageOf: async (id: string, openid: OpenidRoom, { headers: { origin } }: FastifyRequest) => {
-      const client = await find(id, openid)
+      const client = (await find(id, openid))?.application
       return client !== undefined && origin !== undefined && originsOf(client, production).includes(origin)
     },
     /** Whether the page that sends the request may read the answer. */

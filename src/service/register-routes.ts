@@ -25,7 +25,12 @@ import { deviceAuthorizationRoutes, openidDeviceRoutes } from '../openid/device/
 import { openidDiscoveryRoutes } from '../openid/discovery.routes.js'
 import { openidEndSessionRoutes } from '../openid/logout/end-session.routes.js'
 import { createProtocolDoor } from '../openid/openid-door.js'
-import { openidRevokeRoutes, openidTokenRoutes, openidUserinfoRoutes } from '../openid/token/token.routes.js'
+import {
+  createValidTokens,
+  openidRevokeRoutes,
+  openidTokenRoutes,
+  openidUserinfoRoutes,
+} from '../openid/token/token.routes.js'
 import { apiDocumentRoutes } from '../pages/api-document.routes.js'
 import { devMailboxRoutes } from '../pages/dev-mailbox.routes.js'
 import { contentRoutes, csrfExampleRoutes } from '../pages/example.routes.js'
@@ -111,10 +116,11 @@ const registerServiceFlows = (server: Server, app: App) => {
 const registerProtocolFlows = (server: Server, app: App) => {
   const protocolDoor = createProtocolDoor(app.openidProvider, app.clock, app.config)
   const clientRoutes = createClientRoutes(app, protocolDoor)
-  openidTokenRoutes(server, app, clientRoutes)
+  const validTokens = createValidTokens()
+  openidTokenRoutes(server, app, clientRoutes, validTokens)
   deviceAuthorizationRoutes(server, app, clientRoutes)
   openidRevokeRoutes(server, clientRoutes)
-  openidUserinfoRoutes(server, app, protocolDoor)
+  openidUserinfoRoutes(server, app, protocolDoor, validTokens)
 }
 
 /** A new account, from the form or the invitation to the proof of its address. */

@@ -261,6 +261,61 @@ describe('limits', () => {
   })
 })
 
+describe('a client that authenticated a moment ago', () => {
+  const remembered = async (name: string) => {
+    const application = await addApplication(latchkey, { name })
+    const headers = basic(application.id, application.secret)
+    await latchkey.advance(1 * seconds)
+    expect((await refreshWith('x', headers)).body.error).toBe('invalid_grant')
+    return { application, headers }
+  }
+
+  it('is refused once its secret is removed, and uses nothing up', async () => {
+    const { application, headers } = await remembered('Loses its secret')
+    const form = await readyCode(application)
+    const first = (await token(await readyCode(application), headers)).body
+    const second = (await refreshWith(first.refresh_token, headers)).body
+    await latchkey.advance(31 * seconds)
+    expect((await refreshWith('x', headers)).body.error).toBe('invalid_grant')
+    const [hash] = await latchkey.sql.query<{ hash: Buffer }>(
+      'delete from application_secrets where application_id = $1 returning hash',
+      [application.id],
+    )
+    const asked = [
+      () => token(form, headers),
+      () => refreshWith(second.refresh_token, headers),
+      // Used before: it would end the authorization.
+      () => refreshWith(first.refresh_token, headers),
+      () => refreshWith('x', headers),
+      () => token({ grant_type: 'refresh_token' }, headers),
+      () => token({ grant_type: 'unknown' }, headers),
+    ]
+    for (const ask of asked) {
+      const { status, body } = await ask()
+      expect([status, body.error]).toEqual([401, 'invalid_client'])
+    }
+    await latchkey.sql.query(
+      'insert into application_secrets (id, application_id, hash, created_at) values (gen_random_uuid(), $1, $2, now())',
+      [application.id, hash?.hash],
+    )
+    expect((await refreshWith(second.refresh_token, headers)).status).toBe(200)
+    expect((await token(form, headers)).status).toBe(200)
+  })
+
+  it('is treated by its new rules once it is changed', async () => {
+    const { application, headers } = await remembered('Changes its rules')
+    const form = await readyCode(application)
+    const { refresh_token } = (await token(await readyCode(application), headers)).body
+    const change = (set: string) => latchkey.sql.query(`update applications set ${set} where id = $1`, [application.id])
+    await change("redirect_addresses = '{https://notes.example.com/other}'")
+    expect((await token(form, headers)).body.error_description).toBe('redirect_uri is not registered any more')
+    await latchkey.advance(1 * seconds)
+    expect((await refreshWith('x', headers)).body.error).toBe('invalid_grant')
+    await change("kind = 'browser'")
+    expect((await refreshWith(refresh_token, headers)).body.error).toBe('invalid_client')
+  })
+})
+
 it('while the database is away the answer is 503, and no code is lost', async () => {
   const form = await readyCode()
   await whileAway(latchkey.config.databaseUrl, async () => {

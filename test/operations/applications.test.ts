@@ -18,7 +18,7 @@ import { untilBlocked } from '../support/waits-for-lock.js'
 
 type Secrets = ReturnType<typeof createApplicationSecrets>
 const isRight = async ({ findOwnerOf }: Secrets, id: string, secret: string) =>
-  (await (await findOwnerOf(id))?.isRight(secret)) ?? false
+  (await findOwnerOf(id))?.isRight(secret) ?? false
 
 let latchkey: Latchkey
 const store = { openRooms: (role: 'service role' | 'table owner') => openRoomsForCommand(latchkey.config, role) }

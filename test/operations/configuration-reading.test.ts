@@ -101,5 +101,5 @@ it('the secret that was planned is the one that is written, whatever its file ha
   await writeFile(at('secret'), secretTwo)
   await configurationFiles.apply(configuration, operator, { ...wish, confirmed })
   const owner = await applicationSecrets.findOwnerOf('wiki')
-  expect([await owner?.isRight(secretOne), await owner?.isRight(secretTwo)]).toEqual([true, false])
+  expect([owner?.isRight(secretOne), owner?.isRight(secretTwo)]).toEqual([true, false])
 })

@@ -11,7 +11,7 @@ import { read } from '../support/project.js'
 
 type Secrets = ReturnType<typeof createApplicationSecrets>
 const isRight = async ({ findOwnerOf }: Secrets, id: string, secret: string) =>
-  (await (await findOwnerOf(id))?.isRight(secret)) ?? false
+  (await findOwnerOf(id))?.isRight(secret) ?? false
 
 it('SEED_FILE makes groups, applications and an administrator, once', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'latchkey-seed-'))

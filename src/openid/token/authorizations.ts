@@ -16,9 +16,10 @@ import type { SessionsRoom } from '../../sessions/open-sessions.js'
 import type { TokenHolder } from '../../sessions/sessions.js'
 import type { Config } from '../../settings/config.js'
 import type { UsersRoom } from '../../users/open-users.js'
-import { type Grant, grantFrom } from './grants.js'
+import { subjectFrom } from './grants.js'
 import { createRefreshTokenTexts } from './refresh-token-texts.js'
 import * as store from './tokens.store.js'
+import { narrowedTo } from './user-claims.js'
 
 /**
  * For this long after a rotation, or for `REFRESH_GRACE` if that is longer, the previous token is exchanged for the newest one again: an
@@ -121,10 +122,12 @@ export type ResourceUser = {
 export const createAuthorizations = (exchange: TokenExchange) => {
   const { database, clock, publicUrl, refreshTokens, moments, usedApplications, profileFields } = exchange
   return {
-    /** The grant of an access token. Undefined if the token has expired or its authorization has ended. */
-    grantOfAccessToken: async (accessToken: string): Promise<Grant | undefined> => {
-      const [row] = await store.selectByAccessToken(database, fingerprint(accessToken), moments())
-      return row && grantFrom(profileFields, row, accessToken, row.scopes)
+    /** What UserInfo tells for the access token with this hash. Undefined if it has expired or its authorization has ended. */
+    sharedByAccessToken: async (hash: Uint8Array) => {
+      const [row] = await store.selectByAccessToken(database, hash, moments())
+      if (!row) return undefined
+      const content = row.scopes ? narrowedTo(row.scopes, row.token_content) : row.token_content
+      return { authorizationId: row.authorization_id, subject: subjectFrom(profileFields, row), content }
     },
 
     /**

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isRedirectAddress } from '../../applications/application-rules.js'
-import type { Application } from '../../applications/applications.js'
+import type { Application, RememberedClient } from '../../applications/applications.js'
 import { countFactors } from '../../contract/factors.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { RequestOrigin } from '../../http/request-origin.js'
@@ -141,6 +141,7 @@ const maxTokens = 50
 
 export type Redemption<Signed> = CodeUse & {
   client: { id: string; name: string } & CodeRules
+  remembered: RememberedClient | undefined
   code: string
   origin: RequestOrigin
   /**
@@ -186,8 +187,9 @@ const useCode = async (
 /** Reads the code and judges it. A second use that is no retry ends the authorization. */
 const checkCode = async <Signed>(exchange: TokenExchange, hash: Uint8Array, redemption: Redemption<Signed>) => {
   const { database, moments, usedApplications } = exchange
-  const { client, origin } = redemption
-  const [row] = await store.selectCode(database, { hash, clientId: client.id, retryWindow }, moments())
+  const { client, remembered, origin } = redemption
+  const [row] = await store.selectCode(database, { hash, clientId: client.id, remembered, retryWindow }, moments())
+  if (!row && remembered) return refuse('unconfirmed')
   const judged = judgeCode(row, redemption, client)
   if (row && isRefused(judged) && judged.refused === 'reused_code')
     await usedApplications.endReused(row.authorization_id, origin)
@@ -230,7 +232,7 @@ const inOwnSession = (row: CodeRow, now: Date): CodeRow => ({
 const redeem = async <Signed>(
   exchange: TokenExchange,
   redemption: Redemption<Signed>,
-): Promise<RedeemedTokens<Signed> | Refused<CodeFault>> => {
+): Promise<RedeemedTokens<Signed> | Refused<CodeFault | 'unconfirmed'>> => {
   const { clock, refreshTokens, profileFields } = exchange
   const hash = fingerprint(redemption.code)
   const row = await checkCode(exchange, hash, redemption)

@@ -1,10 +1,17 @@
-import { type Application, clientIdOf, deviceFlowFault, quoted } from '../../applications/applications.js'
+import {
+  type Application,
+  clientIdOf,
+  deviceFlowFault,
+  quoted,
+  type RememberedClient,
+} from '../../applications/applications.js'
 import { offlineAccess } from '../../contract/openid.js'
 import { isRefused, type Refused, refuse } from '../../contract/outcome.js'
 import type { ProtocolError } from '../../http/errors.js'
 import type { Form } from '../../http/forms.js'
 import type { RequestOrigin } from '../../http/request-origin.js'
 import { seconds } from '../../lib/durations.js'
+import type { Unconfirmed } from '../client-authentication.js'
 import type { OpenidRoom } from '../open-openid.js'
 import { normalResource } from '../resources/resource.js'
 import { accessTokenLifetime, type Grant, type GrantFault, grantFaults, resourceTokenLifetime } from './grants.js'
@@ -12,7 +19,12 @@ import { supportedScopes } from './user-claims.js'
 
 type TokenOutcome = 'issued' | 'refused' | GrantFault
 
-type TokenRequest = { client: Application; form: Form; origin: RequestOrigin }
+type TokenRequest = {
+  client: Application
+  remembered: RememberedClient | undefined
+  form: Form
+  origin: RequestOrigin
+}
 type Faulty = Refused<'faulty'> & { fault: ProtocolError; outcome: TokenOutcome }
 type TokenAnswer = {
   access_token: string
@@ -69,16 +81,18 @@ const normalEnds: readonly GrantFault[] = ['ended', 'device_denied', 'device_exp
 const kindOf = (fault: GrantFault) => (normalEnds.includes(fault) ? 'normal_end' : 'grant')
 
 /** OpenID Connect Core 3.1.3. */
-const redeemCode = async ({ client, form, origin }: TokenRequest, openid: OpenidRoom) => {
+const redeemCode = async ({ client, remembered, form, origin }: TokenRequest, openid: OpenidRoom) => {
   const code = form.values.get('code')
   if (code === undefined) return missingParameter('code')
   const redirectUri = form.values.get('redirect_uri')
   const codeVerifier = form.values.get('code_verifier')
   const resource = resourceIn(form)
   const sign = (grant: Grant) => signTokens(client, grant, openid)
-  const redeemed = await openid.codes.redeem({ client, code, redirectUri, codeVerifier, resource, origin, sign })
+  const sent = { client, remembered, code, redirectUri, codeVerifier, resource, origin, sign }
+  const redeemed = await openid.codes.redeem(sent)
   if (!isRefused(redeemed)) return answerOf(redeemed.grant, redeemed.refreshToken, redeemed.signed)
   const { refused } = redeemed
+  if (refused === 'unconfirmed') return refuse(refused)
   const { error, description } = grantFaults[refused]
   const sentence =
     refused === 'other_redirect'
@@ -101,16 +115,18 @@ const askedScopes = async (text: string | undefined, token: string, { authorizat
 }
 
 /** OpenID Connect Core 12. */
-const refresh = async ({ client, form, origin }: TokenRequest, openid: OpenidRoom) => {
+const refresh = async ({ client, remembered, form, origin }: TokenRequest, openid: OpenidRoom) => {
   const token = form.values.get('refresh_token')
   if (token === undefined) return missingParameter('refresh_token')
   const scopes = await askedScopes(form.values.get('scope'), token, openid)
-  const refreshed = await openid.refresh({ client, token, scopes, resource: resourceIn(form), origin })
+  const refreshed = await openid.refresh({ client, remembered, token, scopes, resource: resourceIn(form), origin })
   if (!isRefused(refreshed))
     return answerOf(refreshed.grant, refreshed.refreshToken, await signTokens(client, refreshed.grant, openid))
-  const { error, description } = grantFaults[refreshed.refused]
-  openid.applicationErrors.note(client, kindOf(refreshed.refused), description, origin)
-  return faulty({ error, description }, refreshed.refused)
+  const { refused } = refreshed
+  if (refused === 'unconfirmed') return refuse(refused)
+  const { error, description } = grantFaults[refused]
+  openid.applicationErrors.note(client, kindOf(refused), description, origin)
+  return faulty({ error, description }, refused)
 }
 
 /** RFC 8707, 2: a target that cannot be had is an error, and never a token for more. */
@@ -139,17 +155,20 @@ type Grants = Readonly<
     {
       /** Which clients may. A client without a secret is anybody who knows its id, until what it presents is found to be its own. */
       mayUse: 'every client' | { unless: (client: Application) => string | undefined }
-      run: (tokenRequest: TokenRequest, openid: OpenidRoom) => Promise<TokenAnswer | Faulty>
+      /** Whether its first statement that writes or tells something checks a remembered client. */
+      checksClient: boolean
+      run: (tokenRequest: TokenRequest, openid: OpenidRoom) => Promise<TokenAnswer | Faulty | Unconfirmed>
     }
   >
 >
 
 /** The grants that the token endpoint has. The discovery document names these. */
 const grants = {
-  authorization_code: { mayUse: 'every client', run: redeemCode },
-  refresh_token: { mayUse: 'every client', run: refresh },
+  authorization_code: { mayUse: 'every client', checksClient: true, run: redeemCode },
+  refresh_token: { mayUse: 'every client', checksClient: true, run: refresh },
   'urn:ietf:params:oauth:grant-type:device_code': {
     mayUse: { unless: deviceFlowFault },
+    checksClient: false,
     run: redeemDevice,
   },
 } as const satisfies Grants
@@ -159,8 +178,16 @@ export const grantTypes = Object.keys(grants) as (keyof typeof grants)[]
 /** What the form says that it wants. Undefined: nothing, or a grant that there is not. */
 export const grantTypeOf = ({ values }: Form) => grantTypes.find((type) => type === values.get('grant_type'))
 
+export const checksClient = (form: Form) => {
+  const type = grantTypeOf(form)
+  return type !== undefined && grants[type].checksClient
+}
+
 /** Runs the grant that a client asks for, after it has authenticated and was counted. */
-export const grantTokens = async (tokenRequest: TokenRequest, openid: OpenidRoom): Promise<TokenAnswer | Faulty> => {
+export const grantTokens = async (
+  tokenRequest: TokenRequest,
+  openid: OpenidRoom,
+): Promise<TokenAnswer | Faulty | Unconfirmed> => {
   const { client, form } = tokenRequest
   if (form.values.get('grant_type') === undefined) return missingParameter('grant_type')
   const type = grantTypeOf(form)

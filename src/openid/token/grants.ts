@@ -1,7 +1,7 @@
 import type { ProtocolErrorCode } from '../../http/errors.js'
 import { minutes } from '../../lib/durations.js'
 import type { ProfileFields } from '../../users/profile-fields.js'
-import type { GrantedResource, HolderRow } from './tokens.store.js'
+import type { GrantedResource, HolderRow, SubjectRow } from './tokens.store.js'
 import { narrowedTo, type Subject, scopesBesideResource, type TokenContent } from './user-claims.js'
 
 export const accessTokenLifetime = 15 * minutes
@@ -30,9 +30,19 @@ const contentFor = (resource: GrantedResource | null, content: TokenContent): To
   return { ...content, scopes: content.scopes.filter((scope) => known.includes(scope)) }
 }
 
+export const subjectFrom = ({ knownValues }: ProfileFields, row: SubjectRow): Subject => ({
+  id: row.user_id,
+  username: row.username,
+  name: row.name,
+  email: row.email,
+  emailProven: row.email_proven,
+  groups: row.groups,
+  fields: knownValues(row.fields),
+})
+
 /** The content has fewer scopes than the code had, if a refresh asked for fewer. */
 export const grantFrom = (
-  { knownValues }: ProfileFields,
+  profileFields: ProfileFields,
   row: HolderRow,
   accessToken: string,
   scopes?: readonly string[] | null,
@@ -43,15 +53,7 @@ export const grantFrom = (
   authorizationId: row.authorization_id,
   sid: row.sid,
   isDevice: row.is_device,
-  subject: {
-    id: row.user_id,
-    username: row.username,
-    name: row.name,
-    email: row.email,
-    emailProven: row.email_proven,
-    groups: row.groups,
-    fields: knownValues(row.fields),
-  },
+  subject: subjectFrom(profileFields, row),
   content: contentFor(row.resource, scopes ? narrowedTo(scopes, row.token_content) : row.token_content),
 })
 

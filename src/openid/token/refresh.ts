@@ -1,4 +1,4 @@
-import type { Application } from '../../applications/applications.js'
+import type { Application, RememberedClient } from '../../applications/applications.js'
 import { type Refused, refuse } from '../../contract/outcome.js'
 import type { RequestOrigin } from '../../http/request-origin.js'
 import { hours } from '../../lib/durations.js'
@@ -12,6 +12,7 @@ import * as store from './tokens.store.js'
 
 export type Refresh = {
   client: Application
+  remembered: RememberedClient | undefined
   token: string
   /** The scopes of this access token, if fewer than those of the code are wanted. */
   scopes?: readonly string[] | undefined
@@ -62,10 +63,13 @@ const answerUnrotated = async (
   return { grant: grantFrom(profileFields, row, accessToken, scopes), refreshToken }
 }
 
-const rotate = async (exchange: TokenExchange, refresh: Refresh): Promise<Refreshed | Refused<RefreshFault>> => {
+const rotate = async (
+  exchange: TokenExchange,
+  refresh: Refresh,
+): Promise<Refreshed | Refused<RefreshFault | 'unconfirmed'>> => {
   const { database, clock, refreshTokens, moments, profileFields } = exchange
   const claims = refreshTokens.read(refresh.token)
-  if (!claims) return refuse('unknown_token')
+  if (!claims) return refuse(refresh.remembered ? 'unconfirmed' : 'unknown_token')
   const accessToken = randomToken()
   const scopes = refresh.scopes ?? null
   const newAccessToken = { hash: fingerprint(accessToken), scopes, lifetime: accessTokenLifetime }
@@ -74,6 +78,7 @@ const rotate = async (exchange: TokenExchange, refresh: Refresh): Promise<Refres
   const rotation = {
     id: claims.tid,
     clientId: refresh.client.id,
+    remembered: refresh.remembered,
     presentedHash: fingerprint(refresh.token),
     successorHash: fingerprint(refreshToken),
     generation: successor.gen,
@@ -83,6 +88,8 @@ const rotate = async (exchange: TokenExchange, refresh: Refresh): Promise<Refres
   }
   const [row] = await store.rotateTokens(database, rotation, moments())
   if (row) return { grant: grantFrom(profileFields, row, accessToken, scopes), refreshToken }
+  // Why there is no row is for the client alone, and a reuse ends the authorization.
+  if (refresh.remembered) return refuse('unconfirmed')
   return answerUnrotated(exchange, refresh, claims, accessToken, newAccessToken)
 }
 

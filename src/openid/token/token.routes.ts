@@ -12,21 +12,48 @@ import type { App } from '../../service/open-http.js'
 import type { ClientRoutes } from '../client-authentication.js'
 import type { OpenidRoom } from '../open-openid.js'
 import { isSentByPage, type ProtocolDoor } from '../openid-door.js'
-import { grantTokens, grantTypeOf } from './grant-table.js'
+import { checksClient, grantTokens, grantTypeOf } from './grant-table.js'
 import { userInfoOf } from './user-claims.js'
 
 /** The outcome that the metrics count for a client that was refused before its grant, by the status of the answer. */
 const clientRefusals: Readonly<Record<number, string>> = { 401: 'invalid_client', 429: 'rate_limited' }
 
+const maxValidTokens = 10_000
+
+/**
+ * The hashes of access tokens that were valid when they were issued or came last, the oldest first. Who checks the tokens of all its users at
+ * UserInfo is one network, and a stranger can make it ask about random ones: those must not stop users who are known.
+ */
+export const createValidTokens = () => {
+  const hashes = new RecentMap<string, true>(maxValidTokens)
+  const textOf = (hash: Buffer) => hash.toString('base64url')
+  return {
+    has: (hash: Buffer) => hashes.has(textOf(hash)),
+    delete: (hash: Buffer) => hashes.delete(textOf(hash)),
+    add: (hash: Buffer) => hashes.set(textOf(hash), true),
+  }
+}
+type ValidTokens = ReturnType<typeof createValidTokens>
+
 /** Exchanges codes and refresh tokens for tokens (RFC 6749, 3.2). */
-export const openidTokenRoutes = (server: Server, { metrics }: App, clientRoutes: ClientRoutes) => {
+export const openidTokenRoutes = (
+  server: Server,
+  { metrics }: App,
+  clientRoutes: ClientRoutes,
+  validTokens: ValidTokens,
+) => {
   const count = (form: Form, outcome: string) => {
     metrics?.countTokens(grantTypeOf(form) ?? 'other', outcome)
   }
   const onClientRefused = (form: Form, status: number) => count(form, clientRefusals[status] ?? 'refused')
-  clientRoutes.add(server, '/api/auth/token', { onClientRefused }, async (openid, { client, form, request, reply }) => {
-    const granted = await grantTokens({ client, form, origin: clientOf(request) }, openid)
+  const options = { onClientRefused, checksClient }
+  clientRoutes.add(server, '/api/auth/token', options, async (openid, { client, remembered, form, request, reply }) => {
+    const granted = await grantTokens({ client, remembered, form, origin: clientOf(request) }, openid)
+    if (isRefused(granted) && granted.refused === 'unconfirmed') return granted
+    // No statement was asked, so nothing has checked the client.
+    if (isRefused(granted) && remembered && granted.outcome === 'refused') return refuse('unconfirmed')
     count(form, isRefused(granted) ? granted.outcome : 'issued')
+    if (!isRefused(granted)) validTokens.add(fingerprint(granted.access_token))
     // RFC 6749, 5.1.
     reply.header('pragma', 'no-cache')
     return isRefused(granted) ? sendProtocolError(reply, granted.fault) : reply.send(granted)
@@ -71,26 +98,14 @@ const readToken = (request: FastifyRequest) => {
   return { token: authorization === undefined ? inForm : bearer.exec(authorization)?.[1] }
 }
 
-const maxValidTokens = 10_000
-
-/**
- * Tokens that were valid when they came last, the oldest first. Who checks the tokens of all its users here is one network, and a stranger
- * can make it ask about random ones: those must not stop users who are known.
- */
-const createValidTokens = () => {
-  const fingerprints = new RecentMap<string, true>(maxValidTokens)
-  const fingerprintOf = (token: string) => fingerprint(token).toString('base64url')
-  return {
-    has: (token: string) => fingerprints.has(fingerprintOf(token)),
-    delete: (token: string) => fingerprints.delete(fingerprintOf(token)),
-    add: (token: string) => fingerprints.set(fingerprintOf(token), true),
-  }
-}
-
 /** Answers with the claims of the user of an access token, as they are now (OpenID Connect Core 5.3). */
-export const openidUserinfoRoutes = (server: Server, { countedRequests }: App, protocolDoor: ProtocolDoor) => {
+export const openidUserinfoRoutes = (
+  server: Server,
+  { countedRequests }: App,
+  protocolDoor: ProtocolDoor,
+  validTokens: ValidTokens,
+) => {
   protocolDoor.answerPreflights(server, userInfoUrl)
-  const validTokens = createValidTokens()
 
   const answer = async (openid: OpenidRoom, request: FastifyRequest, reply: FastifyReply) => {
     // A page that is none of an application could use up the limits of its visitors.
@@ -106,23 +121,24 @@ export const openidUserinfoRoutes = (server: Server, { countedRequests }: App, p
     const invalid = { error: 'invalid_token', description: 'An access token is needed', status: 401 } as const
     if (sentToken === 'none') return sendProtocolError(reply, invalid, 'bearerWithoutError')
     const { token } = sentToken
-    const wasValid = token !== undefined && validTokens.has(token)
+    const hash = token === undefined ? undefined : fingerprint(token)
+    const wasValid = hash !== undefined && validTokens.has(hash)
     if (!wasValid && (await countedRequests.count(refusalsLimiter, clientNetwork(request), request, reply)))
       return reply
-    const grant = token === undefined ? undefined : await openid.authorizations.grantOfAccessToken(token)
-    if (!grant) {
-      if (token !== undefined) validTokens.delete(token)
+    const shared = hash && (await openid.authorizations.sharedByAccessToken(hash))
+    if (!shared) {
+      if (hash) validTokens.delete(hash)
       return sendProtocolError(reply, { ...invalid, description: 'The access token is not valid' }, 'bearer')
     }
     if (!wasValid) countedRequests.refundDespiteRefusal(request)
-    validTokens.add(token ?? '')
-    if (await countedRequests.count(authorizationLimiter, `authorization:${grant.authorizationId}`, request, reply))
+    validTokens.add(hash)
+    if (await countedRequests.count(authorizationLimiter, `authorization:${shared.authorizationId}`, request, reply))
       return reply
-    if (!grant.content.scopes.includes('openid')) {
+    if (!shared.content.scopes.includes('openid')) {
       const fault = { error: 'insufficient_scope', description: 'The scope openid is needed', status: 403 } as const
       return sendProtocolError(reply, fault, 'bearer')
     }
-    return reply.send(userInfoOf(grant.subject, grant.content))
+    return reply.send(userInfoOf(shared.subject, shared.content))
   }
 
   const behindDoor = protocolDoor.through(answer)

@@ -1,4 +1,4 @@
-import type { Access } from '../../applications/applications.js'
+import type { Access, RememberedClient } from '../../applications/applications.js'
 import { authorizationTables, stillAuthorized } from '../../applications/still-authorized.js'
 import type { FieldValues } from '../../contract/profile-fields.js'
 import type { KeyAlgorithm } from '../../keys/key-pair.js'
@@ -14,15 +14,8 @@ export type Moments = { live: LiveAt; clockOffset: number }
 /** The resource that tokens are for: its scopes are names. */
 export type GrantedResource = { address: string; algorithm: KeyAlgorithm; scopes: readonly string[] }
 
-/** The user and session of a token, as they are now. */
-export type HolderRow = {
-  /** Whether the session is that of a device or a program, which no browser refreshes. */
-  is_device: boolean
-  resource: GrantedResource | null
-  oldest_generation: number
-  authorization_id: string
-  sid: string
-  token_content: TokenContent
+/** The user, as they are now. */
+export type SubjectRow = {
   user_id: string
   username: string
   name: string | null
@@ -30,6 +23,17 @@ export type HolderRow = {
   email_proven: boolean
   groups: string[]
   fields: FieldValues
+}
+
+/** The user and session of a token, as they are now. */
+export type HolderRow = SubjectRow & {
+  /** Whether the session is that of a device or a program, which no browser refreshes. */
+  is_device: boolean
+  resource: GrantedResource | null
+  oldest_generation: number
+  authorization_id: string
+  sid: string
+  token_content: TokenContent
 }
 const userColumns = {
   user_id: 'u.id',
@@ -53,6 +57,19 @@ const holderColumns = (source: string, resourceId = 's.resource_id') => ({
   token_content: `${source}.token_content`,
   ...userColumns,
 })
+
+/**
+ * Whether the client is what was remembered, and still has the secret that it sent. The values come from `rememberedValues`. Without a
+ * version it was just read.
+ */
+const isStillClient = (version: string, secretHash: string) => `(${version}::text is null or exists (
+  select 1 from applications as n where n.id = a.id and n.xmin::text = ${version} and (${secretHash}::bytea is null
+    or exists (select 1 from application_secrets as z where z.application_id = n.id and z.hash = ${secretHash}))))`
+
+const rememberedValues = (remembered: RememberedClient | undefined) => [
+  remembered?.version ?? null,
+  remembered?.secretHash ?? null,
+]
 
 // ── Authorizations
 
@@ -158,18 +175,26 @@ const codeColumns = selectList<CodeRow>({
   is_authorized: stillAuthorized('$5'),
 })
 
+type UsedCode = {
+  hash: Uint8Array
+  clientId: string
+  remembered: RememberedClient | undefined
+  retryWindow: number
+}
+
+const codeText = `select ${codeColumns} from authorization_codes as c
+     join (${authorizationTables}) on s.id = c.application_session_id
+     where c.hash = $1 and a.id = $2 and ${isStillClient('$6', '$7')}`
+
 /** `retryWindow`: for how long a second use counts as a retry of the first. */
 export const selectCode = (
   sql: Sql,
-  { hash, clientId, retryWindow }: { hash: Uint8Array; clientId: string; retryWindow: number },
+  { hash, clientId, remembered, retryWindow }: UsedCode,
   { live, clockOffset }: Moments,
-) =>
-  sql.query<CodeRow>(
-    `select ${codeColumns} from authorization_codes as c
-     join (${authorizationTables}) on s.id = c.application_session_id
-     where c.hash = $1 and s.application_id = $2`,
-    [hash, clientId, clockOffset, retryWindow, momentsOf(live)],
-  )
+) => {
+  const parameters = [hash, clientId, clockOffset, retryWindow, momentsOf(live), ...rememberedValues(remembered)]
+  return sql.query<CodeRow>(codeText, parameters)
+}
 
 /** When tokens expire: with the session, as it would end without a further use. Every statement that writes them takes it from here. */
 const tokensExpiry = (session: string) => `${session}.expires_at`
@@ -186,17 +211,10 @@ type NewTokens = {
 
 export type OwnTokens = Omit<NewTokens, 'codeHash'> & { codeHash: Uint8Array | null }
 
-/**
- * Uses a code up and inserts its tokens. Of several uses at once, only one gets a row. The authorization is locked before its code, because
- * everything that ends an authorization locks them in this order.
- */
-export const redeemCode = (sql: Sql, tokens: NewTokens, now: Date, { live, clockOffset }: Moments) =>
-  sql.query<{ earlier_tokens: number }>(
-    `with held as (
-       update application_sessions as s set last_used_at = $8
-       from sessions as r, users as u, applications as a
-       where s.id = $2 and r.id = s.sid and u.id = s.user_id and a.id = s.application_id and ${stillAuthorized('$9')}
-       returning s.id, ${tokensExpiry('r')} as tokens_expiry
+const redeemText = `with held as (
+       update application_sessions as h set last_used_at = $8 from ${authorizationTables}
+       where h.id = $2 and s.id = $2 and ${stillAuthorized('$9')}
+       returning h.id, ${tokensExpiry('r')} as tokens_expiry
      ), used as (
        update authorization_codes as c set used_at = ${databaseMoment('$7')} from held
        where c.hash = $3 and c.application_session_id = held.id and c.used_at is null and c.expires_at > ${databaseMoment('$7')}
@@ -210,21 +228,26 @@ export const redeemCode = (sql: Sql, tokens: NewTokens, now: Date, { live, clock
        insert into application_access_tokens (hash, application_tokens_id, scopes, expires_at)
        select $10, made.id, null, ${databaseMoment('$7')} + ${milliseconds('$11')} from made
      )
-     select (select count(*) from application_tokens where application_session_id = $2)::int as earlier_tokens from made`,
-    [
-      tokens.id,
-      tokens.authorizationId,
-      tokens.codeHash,
-      tokens.refreshHash,
-      tokens.content,
-      tokens.issuedAt,
-      clockOffset,
-      now,
-      momentsOf(live),
-      tokens.accessToken.hash,
-      tokens.accessToken.lifetime,
-    ],
-  )
+     select (select count(*) from application_tokens where application_session_id = $2)::int as earlier_tokens from made`
+
+/**
+ * Uses a code up and inserts its tokens. Of several uses at once, only one gets a row. The authorization is locked before its code, because
+ * everything that ends an authorization locks them in this order.
+ */
+export const redeemCode = (sql: Sql, tokens: NewTokens, now: Date, { live, clockOffset }: Moments) =>
+  sql.query<{ earlier_tokens: number }>(redeemText, [
+    tokens.id,
+    tokens.authorizationId,
+    tokens.codeHash,
+    tokens.refreshHash,
+    tokens.content,
+    tokens.issuedAt,
+    clockOffset,
+    now,
+    momentsOf(live),
+    tokens.accessToken.hash,
+    tokens.accessToken.lifetime,
+  ])
 
 // ── Sessions of devices and programs
 
@@ -236,11 +259,7 @@ export const moveCode = (sql: Sql, hash: Uint8Array, authorizationId: string, { 
     [hash, authorizationId, clockOffset],
   )
 
-type ApproverRow = Omit<
-  HolderRow,
-  'authorization_id' | 'sid' | 'is_device' | 'token_content' | 'resource' | 'oldest_generation'
-> &
-  ProofRow & { begun_at: Date }
+type ApproverRow = SubjectRow & ProofRow & { begun_at: Date }
 const approverColumns = selectList<ApproverRow>({
   ...userColumns,
   methods: 'r.methods',
@@ -327,6 +346,7 @@ export type NewAccessToken = { hash: Uint8Array; scopes: readonly string[] | nul
 type Rotation = {
   id: string
   clientId: string
+  remembered: RememberedClient | undefined
   presentedHash: Uint8Array
   successorHash: Uint8Array
   generation: number
@@ -345,42 +365,42 @@ const hasScopes = (tokens: string, scopes: string) =>
 
 const rotatedColumns = selectList<HolderRow>(holderColumns('t'))
 
-/**
- * Exchanges a refresh token for the next one, and adds an access token. A token that is newer than its row is accepted, as in sessions,
- * because then the database has lost a write.
- */
-export const rotateTokens = (sql: Sql, rotation: Rotation, { live, clockOffset }: Moments) =>
-  sql.query<HolderRow>(
-    `with rotated as (
+const rotateText = `with rotated as (
        update application_tokens as t
        set refresh_hash = $3, previous_hash = $2, generation = $4::int, rotated_at = ${databaseMoment('$6')}, issued_at = $7,
            expires_at = ${tokensExpiry('r')}
-       from application_sessions as s, sessions as r, users as u, applications as a
+       from ${authorizationTables}
        where t.id = $1 and (t.refresh_hash = $2 or t.generation < $4::int - 1) and t.expires_at > ${databaseMoment('$6')}
-         and s.id = t.application_session_id and s.application_id = $5
-         and r.id = s.sid and u.id = s.user_id and a.id = s.application_id
+         and s.id = t.application_session_id and a.id = $5
          and ${stillAuthorized('$8')} and ${hasScopes('t', '$10')} and ${isFor('$12')}
+         and ${isStillClient('$13', '$14')}
        returning t.id as tokens_id, ${rotatedColumns}
      ), issued as (
        insert into application_access_tokens (hash, application_tokens_id, scopes, expires_at)
        select $9, tokens_id, $10, ${databaseMoment('$6')} + ${milliseconds('$11')} from rotated where resource is null
      )
-     select * from rotated`,
-    [
-      rotation.id,
-      rotation.presentedHash,
-      rotation.successorHash,
-      rotation.generation,
-      rotation.clientId,
-      clockOffset,
-      rotation.issuedAt,
-      momentsOf(live),
-      rotation.accessToken.hash,
-      rotation.accessToken.scopes,
-      rotation.accessToken.lifetime,
-      rotation.resource,
-    ],
-  )
+     select * from rotated`
+
+/**
+ * Exchanges a refresh token for the next one, and adds an access token. A token that is newer than its row is accepted, as in sessions,
+ * because then the database has lost a write.
+ */
+export const rotateTokens = (sql: Sql, rotation: Rotation, { live, clockOffset }: Moments) =>
+  sql.query<HolderRow>(rotateText, [
+    rotation.id,
+    rotation.presentedHash,
+    rotation.successorHash,
+    rotation.generation,
+    rotation.clientId,
+    clockOffset,
+    rotation.issuedAt,
+    momentsOf(live),
+    rotation.accessToken.hash,
+    rotation.accessToken.scopes,
+    rotation.accessToken.lifetime,
+    rotation.resource,
+    ...rememberedValues(rotation.remembered),
+  ])
 
 export type TokensRow = HolderRow & {
   refresh_hash: Uint8Array
@@ -414,7 +434,7 @@ export const selectTokens = (
   sql.query<TokensRow>(
     `select ${tokensColumns} from application_tokens as t
      join (${authorizationTables}) on s.id = t.application_session_id
-     where t.id = $1 and s.application_id = $2`,
+     where t.id = $1 and a.id = $2`,
     [tokens.id, tokens.clientId, clockOffset, tokens.grace, momentsOf(live), tokens.scopes, tokens.resource],
   )
 
@@ -440,17 +460,26 @@ export const insertAccessToken = (sql: Sql, tokensId: string, token: NewAccessTo
     [tokensId, token.hash, token.scopes, clockOffset, token.lifetime],
   )
 
-export type AccessTokenRow = HolderRow & { scopes: string[] | null }
-const accessTokenColumns = selectList<AccessTokenRow>({ ...holderColumns('t'), scopes: 'x.scopes' })
+/** Such a token is for no resource. */
+export type AccessTokenRow = SubjectRow & {
+  authorization_id: string
+  token_content: TokenContent
+  scopes: string[] | null
+}
+const accessTokenColumns = selectList<AccessTokenRow>({
+  authorization_id: 's.id',
+  token_content: 't.token_content',
+  scopes: 'x.scopes',
+  ...userColumns,
+})
 
-export const selectByAccessToken = (sql: Sql, hash: Uint8Array, { live, clockOffset }: Moments) =>
-  sql.query<AccessTokenRow>(
-    `select ${accessTokenColumns} from application_access_tokens as x
+const accessTokenText = `select ${accessTokenColumns} from application_access_tokens as x
      join application_tokens as t on t.id = x.application_tokens_id
      join (${authorizationTables}) on s.id = t.application_session_id
-     where x.hash = $1 and x.expires_at > ${databaseMoment('$2')} and ${stillAuthorized('$3')}`,
-    [hash, clockOffset, momentsOf(live)],
-  )
+     where x.hash = $1 and x.expires_at > ${databaseMoment('$2')} and ${stillAuthorized('$3')}`
+
+export const selectByAccessToken = (sql: Sql, hash: Uint8Array, { live, clockOffset }: Moments) =>
+  sql.query<AccessTokenRow>(accessTokenText, [hash, clockOffset, momentsOf(live)])
 
 export type IntrospectedRow = {
   application_id: string
