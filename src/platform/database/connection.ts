@@ -5,9 +5,10 @@ import { withTimeout } from '../../lib/timing.js'
 import { StoreUnavailable } from './database.js'
 
 /**
- * One connection. Its statements run in the order in which they were called. In a transaction that has begun, one is sent without waiting for
- * the answers to those before it, so statements that wait together take one round trip. If one of them fails, the server refuses those after
- * it. A connection that broke or hung is not used again.
+ * One connection. Its statements run in the order in which they were called. In a transaction, one is sent without waiting for the answers
+ * to those before it, so statements that wait together take one round trip. If one of them fails, the server refuses those after it. Until it
+ * is known that the transaction has begun, only reads are sent: a change would stay if it had not. A connection that broke or hung is not
+ * used again.
  */
 export type Connection = {
   query<Row>(text: string, parameters?: readonly unknown[]): Promise<Row[]>
@@ -52,12 +53,18 @@ export const openConnection = async ({
   const proof = requiresScram ? watchForProof(client) : undefined
   const life = createLife(client, config, (isHung) => connection.onClosed(isHung))
   let prepared: Set<string> | undefined
-  const inTurn = createTurns(client, life, deadlineMs)
+  const begin: Begin = { underWay: undefined }
+  const inTurn = createTurns(client, life, begin, deadlineMs)
 
   const connection: Connection = {
-    query: (text, parameters = []) => inTurn(() => execute(client, prepared, text, parameters)),
-    queryInTransaction: (text, parameters = []) =>
-      inTurn(() => executeInTransaction(client, prepared, text, parameters)),
+    query: (text, parameters = []) => {
+      const statement = readStatement(text, parameters)
+      return inTurn(() => execute(client, prepared, statement))
+    },
+    queryInTransaction: (text, parameters = []) => {
+      const statement = readStatement(text, parameters)
+      return inTurn(() => executeInTransaction(client, prepared, begin, statement), statement.isRead)
+    },
     isInTransaction: () => isInTransaction(client),
     script: (text) => inTurn(async () => commandOf(await client.query(text))),
     submit: (query) => {
@@ -92,30 +99,36 @@ export const openConnection = async ({
 
 type Life = ReturnType<typeof createLife>
 
+/** `underWay`: resolves as soon as it is known whether the transaction has begun. */
+type Begin = { underWay: Promise<void> | undefined }
+
+type Turn = { before: Promise<unknown>; end: () => void; isRead: boolean }
+
 /** Sends statements in the order in which they were called. */
-const createTurns = (client: Client, life: Life, deadlineMs: number) => {
+const createTurns = (client: Client, life: Life, begin: Begin, deadlineMs: number) => {
   let nextTurn: Promise<unknown> = Promise.resolve()
   let lastAnswer: Promise<unknown> = Promise.resolve()
 
   /** In a transaction, the turn of a statement ends when it is sent, otherwise when it is answered. */
-  const send = async <Result>(statement: () => Promise<Result>, turn: Promise<unknown>, endTurn: () => void) => {
-    await turn
+  const send = async <Result>(statement: () => Promise<Result>, turn: Turn) => {
+    await turn.before
+    if (!turn.isRead) await begin.underWay
     if (!life.isOpen()) {
-      endTurn()
+      turn.end()
       throw new StoreUnavailable('The connection to the database is closed')
     }
     const hasBegun = isInTransaction(client)
-    if (hasBegun) holdUntilAllAreCalled(client)
+    holdUntilAllAreCalled(client)
     const answer = statement()
     answer.catch(() => undefined)
-    if (hasBegun) endTurn()
-    else answer.then(endTurn, endTurn)
+    if (hasBegun || begin.underWay) turn.end()
+    else answer.then(turn.end, turn.end)
     return { answer }
   }
 
-  const run = async <Result>(statement: () => Promise<Result>, turn: Promise<unknown>, endTurn: () => void) => {
+  const run = async <Result>(statement: () => Promise<Result>, turn: Turn) => {
     const before = lastAnswer
-    const { answer } = await send(statement, turn, endTurn)
+    const { answer } = await send(statement, turn)
     // The server works on one after the other, and has its time for each.
     await before
     try {
@@ -131,13 +144,13 @@ const createTurns = (client: Client, life: Life, deadlineMs: number) => {
     }
   }
 
-  return <Result>(statement: () => Promise<Result>): Promise<Result> => {
-    const turn = nextTurn
-    let endTurn = () => {}
+  return <Result>(statement: () => Promise<Result>, isRead = false): Promise<Result> => {
+    const before = nextTurn
+    let end = () => {}
     nextTurn = new Promise<void>((resolve) => {
-      endTurn = resolve
+      end = resolve
     })
-    const result = run(statement, turn, () => endTurn())
+    const result = run(statement, { before, end, isRead })
     lastAnswer = result.catch(() => undefined)
     return result
   }
@@ -206,12 +219,9 @@ const createLife = (client: Client, config: ClientConfig, onClosed: (isHung: boo
 const execute = async <Row>(
   client: Client,
   prepared: Set<string> | undefined,
-  text: string,
-  parameters: readonly unknown[],
+  { text, name, values }: Statement,
   begins = false,
 ): Promise<Row[]> => {
-  const { name, jsonParameters } = readStatement(text)
-  const values = writeParameters(parameters, jsonParameters)
   const rows = await new Promise<Row[]>((resolve, reject) => {
     const query = new Query<Row & object>(text, values, (error, result) => {
       if (error) reject(error)
@@ -234,15 +244,22 @@ const rowsOf = <Row>(result: { rows: Row[] } | { rows: Row[] }[]) =>
 const executeInTransaction = async <Row>(
   client: Client,
   prepared: Set<string> | undefined,
-  text: string,
-  parameters: readonly unknown[],
+  begin: Begin,
+  statement: Statement,
 ): Promise<Row[]> => {
-  if (isInTransaction(client)) return await execute(client, prepared, text, parameters)
-  const { name } = readStatement(text)
+  if (isInTransaction(client) || begin.underWay) return await execute(client, prepared, statement)
   // The driver takes any answer to a preparation for one to this statement. So a statement that is still to be prepared goes alone.
-  const isPrepared = !prepared || name === undefined || prepared.has(name)
-  if (!isPrepared) await client.query('begin')
-  return await execute(client, prepared, text, parameters, isPrepared)
+  const isPrepared = !prepared || statement.name === undefined || prepared.has(statement.name)
+  if (!isPrepared) {
+    await client.query('begin')
+    return await execute(client, prepared, statement)
+  }
+  const answer = execute<Row>(client, prepared, statement, true)
+  const end = () => {
+    begin.underWay = undefined
+  }
+  begin.underWay = answer.then(end, end)
+  return await answer
 }
 
 /** What is sent in this turn of the event loop leaves in one piece. */
@@ -288,15 +305,23 @@ const hasAnyColumns = (text: string) => {
 const nameOf = (text: string) =>
   hasAnyColumns(text) ? undefined : createHash('sha256').update(text).digest('base64url')
 
-type Statement = { name: string | undefined; jsonParameters: ReadonlySet<number> }
+/** Whether the statement changes nothing. Of our functions, those that do are called in statements of their own, and in no transaction. */
+const isRead = (text: string) => /^\s*select\b/i.test(text)
 
-const statements = new Map<string, Statement>()
+type StatementFacts = { name: string | undefined; jsonParameters: ReadonlySet<number>; isRead: boolean }
+type Statement = StatementFacts & { text: string; values: unknown[] }
+
+const statements = new Map<string, StatementFacts>()
 
 /** Reads facts about a statement from its text, once for each text: a refresh would spend more time on that than on its parameters. */
-const readStatement = (text: string): Statement => {
-  const known = statements.get(text) ?? { name: nameOf(text), jsonParameters: jsonParametersOf(text) }
+const readStatement = (text: string, parameters: readonly unknown[]): Statement => {
+  const known = statements.get(text) ?? {
+    name: nameOf(text),
+    jsonParameters: jsonParametersOf(text),
+    isRead: isRead(text),
+  }
   statements.set(text, known)
-  return known
+  return { ...known, text, values: writeParameters(parameters, known.jsonParameters) }
 }
 
 const commandOf = (result: { command: string } | { command: string }[]) =>
