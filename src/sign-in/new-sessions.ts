@@ -27,13 +27,15 @@ export type SignInOutcome =
   | { pending: string; next: NextStep; methods: readonly SecondFactorMethod[] }
 
 /**
- * A sign-in whose session may begin. `passwordHash`: of the password that was checked in this request. `token`: of the sign-in that has
- * waited until now. `answered`: the question that the user has just answered. `registered`: with what the sign-in has created the account.
+ * A sign-in whose session may begin. `isHeld`: whether the transaction holds the row of the user already, as the user is given.
+ * `passwordHash`: of the password that was checked in this request. `token`: of the sign-in that has waited until now. `answered`: the
+ * question that the user has just answered. `registered`: with what the sign-in has created the account.
  */
 type SignInToFinish = {
   by: SignedInBy
   facts: SessionFacts
-  passwordHash?: CheckedUser['passwordHash']
+  isHeld: boolean
+  passwordHash?: string | null
   token?: string | undefined
   answered?: OpenQuestion
   registered?: RegisteredWith | undefined
@@ -75,14 +77,15 @@ const beginAndTell = async (
   parts: Parts,
   sql: Transaction,
   user: User,
-  { by, facts, passwordHash = null, token, registered }: SignInToFinish,
+  { by, facts, isHeld, passwordHash = null, token, registered }: SignInToFinish,
   { client, knownDevices: values }: Browser,
 ): Promise<NewSession | undefined> => {
   const { sessions, userChanges, accountChanges, knownDevices, events, pendingSignIns } = parts
-  const account = { id: user.id, undoCount: user.undoCount ?? 0 }
+  const account = { id: user.id, undoCount: user.undoCount }
   const newValues = values && knownDevices.remember(account, values)
   const browser = knownDevices.browserKey(account, newValues ?? [])
-  const checkedUser = { id: user.id, undoCount: user.undoCount, passwordHash }
+  const { undoCount } = user
+  const checkedUser = isHeld ? { id: user.id, heldAs: user.username } : { id: user.id, undoCount, passwordHash }
   const id = sessions.newId()
   const about = { userId: user.id, sessionId: id }
   const [issued, isFirst] = await Promise.all([

@@ -193,7 +193,7 @@ const beginOrWait = async (
   const { newSessions, factors, trustedDevices } = parts
   const { by, link, passwordHash = null, registered } = first
   const facts = withFirstProof(factsBefore, first)
-  const signIn = { by, facts, passwordHash, registered }
+  const signIn = { by, facts, isHeld: false, passwordHash, registered }
   const outcome = link
     ? undefined
     : await ifStillProven(parts, user, first, (sql) => newSessions.begin(sql, user, signIn, browser))
