@@ -66,7 +66,7 @@ const mailNewAddress = async (
   const letter = (await isTaken(services, sql, userId, email, users.holdByEmail))
     ? ({ template: 'email-taken', values: {} } as const)
     : ({ template: 'confirm-email', values: { token, code, validFor: lifetime } } as const)
-  return mails.queue(sql, { to: email.email, userId, ...letter, client, withheld })
+  await mails.tell(sql, { to: email.email, userId, ...letter, client, withheld })
 }
 
 /**
@@ -76,8 +76,7 @@ const mailNewAddress = async (
 const ask = async (services: Services, sql: Transaction, { id: userId }: User, email: Email, mailing: Mailing) => {
   const { clock } = services
   const token = randomToken()
-  await mailNewAddress(services, sql, userId, email, token, mailing)
-  await store.replace(sql, {
+  const replaced = store.replace(sql, {
     userId,
     email,
     expiresAt: later(clock.now(), lifetime),
@@ -86,6 +85,8 @@ const ask = async (services: Services, sql: Transaction, { id: userId }: User, e
     hash: fingerprint(token),
     clockOffset: clock.offset(),
   })
+  sql.unawaited(replaced)
+  await mailNewAddress(services, sql, userId, email, token, mailing)
 }
 
 /** The hash of the change that the session has asked for, if the code is right. A try is counted before the code is compared. */

@@ -31,7 +31,7 @@ const changePassword = async (
   if (isRefused(passwordHash)) return passwordHash
   return accountChanges.byCaller(context, 'password_changed', async (sql, current) => {
     if (current.passwordHash !== user.passwordHash) return refuse('wrong_current_password')
-    await userChanges.setPassword(sql, userId, passwordHash)
+    sql.unawaited(userChanges.setPassword(sql, userId, passwordHash))
     return { changes: { password_changed: {} } }
   })
 }

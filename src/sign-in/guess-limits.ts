@@ -175,8 +175,10 @@ const createSignInLimits = (parts: Parts) => {
     /** Resets the count after a new password, because a thief who knew the earlier one may have used the sign-ins up. */
     resetSignInCount: async (account: DeviceOwner, request: FastifyRequest) => {
       const browser = browserOf(parts, account, request)
-      await cache.forget(limiterKey(byUser.name, userSubject(account.id)))
-      if (browser !== undefined) await cache.forget(limiterKey(byDevice.name, deviceSubject(account.id, browser)))
+      await Promise.all([
+        cache.forget(limiterKey(byUser.name, userSubject(account.id))),
+        browser !== undefined && cache.forget(limiterKey(byDevice.name, deviceSubject(account.id, browser))),
+      ])
     },
   }
 }
