@@ -127,12 +127,12 @@ export const createEmailChanges = (services: Services) => {
    * for it to become free. `isFinal`: no undo link works any more.
    */
   const apply = async (sql: Transaction, user: User, email: Email, { isProven, isFinal = false }: ApplyOptions) => {
-    if (await isTaken(services, sql, user.id, email, users.findByEmail)) throw new AddressTaken()
-    const [isSet] = await Promise.all([
+    const [isOfAnother, isSet] = await Promise.all([
+      isTaken(services, sql, user.id, email, users.findByEmail),
       userChanges.setEmail(sql, user.id, email, { isProven }),
       isFinal ? undos.forgetAll(sql, user.id) : undos.extend(sql, user.id, user.email),
     ])
-    if (!isSet) throw new AddressTaken()
+    if (isOfAnother || !isSet) throw new AddressTaken()
   }
 
   const findByHash = acceptTransaction(database)(async (sql, hash: Uint8Array) => {

@@ -53,11 +53,7 @@ const attempt = async (
       emailProven: provenBy !== 'nothing',
       emailClaimed: provenBy === 'nothing',
     }
-    const admitted = await invitations.admit(
-      sql,
-      applicant,
-      async () => taken ?? newUsers.createWithFree(sql, account),
-    )
+    const admitted = await invitations.admit(sql, applicant, async () => taken ?? newUsers.createWithFree(sql, account))
     // Another registration with the same invitation may have been faster.
     if (isRefused(admitted))
       return (await users.findByEmail(sql, user.email.email)) ? refuse('already_registered') : admitted

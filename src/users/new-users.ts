@@ -105,10 +105,7 @@ export const createNewUsers = (given: Given) => {
    */
   const createWithFree = async (sql: Transaction, user: UserToCreate) => {
     const now = clock.now()
-    sql.unawaited(
-      usernames.release(sql, [user.username.key]),
-      store.releaseEmail(sql, user.email.key, clock.offset()),
-    )
+    sql.unawaited(usernames.release(sql, [user.username.key]), store.releaseEmail(sql, user.email.key, clock.offset()))
     const insert = () =>
       firstUser(store.insert(sql, { emailProven: false, emailClaimed: false, ...user, id: uuidv7(now), now }))
     const created = (await insert()) ?? (await refusalIfTaken(sql, user)) ?? (await insert())

@@ -1,6 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { type Database, StoreUnavailable, type Transaction, TransactionMisuse } from '../../src/platform/database/database.js'
+import {
+  type Database,
+  StoreUnavailable,
+  type Transaction,
+  TransactionMisuse,
+} from '../../src/platform/database/database.js'
 import { testPostgres } from '../support/databases.js'
 import { recordStores } from '../support/recorded-stores.js'
 import { openPostgresStore, type TestStore } from '../support/stores.js'
