@@ -188,7 +188,7 @@ type NewDeviceSession = {
  * The session of a device that a signed-in user has approved. It is no further way to sign in: it has the proofs of the session that
  * approved it, with their times, and the trigger for second factors checks it like every other session. Its own tokens are given to no one,
  * so only the application can use it. The owner is told by mail, because the approval may be the result of a fraud.
- * False if the user is disabled, or needs another factor by now.
+ * The transaction holds the user, who is not disabled. False if the user needs another factor by now.
  */
 export const beginDeviceSession = async (
   parts: SessionsRoom & AccountChangesRoom & MessagesRoom,
@@ -196,11 +196,11 @@ export const beginDeviceSession = async (
   { user, session, client, program, resource }: NewDeviceSession,
 ) => {
   const { accountChanges, events } = parts
-  const checkedUser = { id: user.id, undoCount: null, passwordHash: null }
+  const heldUser = { id: user.id, heldAs: user.username }
   // Each fact is decided here: apart from its proof, the device gets nothing of the session that has approved it.
   const methods = session.proof.methods as AmrMethod[]
   const facts: SessionFacts = { methods, freshSince: 'now', provider: null, trustedDevice: null }
-  const issued = await beginSession(parts, sql, checkedUser, facts, client, session)
+  const issued = await beginSession(parts, sql, heldUser, facts, client, session)
   if (!issued) return false
   const mail = { programName: program, resourceName: resource }
   await accountChanges.bySignIn(sql, { user: { ...user, ...issued.user }, client }, { new_program: { mail } })
