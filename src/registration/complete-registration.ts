@@ -38,10 +38,7 @@ const attempt = async (
   const completion = commitUnlessRefused(database, async (sql): Promise<CompletionResult> => {
     const now = clock.now()
     const { user } = pending
-    const [[lockedRow], taken] = await Promise.all([
-      store.lockWaiting(sql, pending.id, now),
-      newUsers.refusalIfTaken(sql, { email: user.email, username }),
-    ])
+    const [lockedRow] = await store.lockWaiting(sql, pending.id, now)
     if (!lockedRow) return refuse('already_confirmed')
     // The invitation counts if it was open when the registration began.
     const openAt = later(lockedRow.expires_at, -registrationLifetime)
@@ -53,7 +50,7 @@ const attempt = async (
       emailProven: provenBy !== 'nothing',
       emailClaimed: provenBy === 'nothing',
     }
-    const admitted = await invitations.admit(sql, applicant, async () => taken ?? newUsers.createWithFree(sql, account))
+    const admitted = await invitations.admit(sql, applicant, () => newUsers.createWithFree(sql, account))
     // Another registration with the same invitation may have been faster.
     if (isRefused(admitted))
       return (await users.findByEmail(sql, user.email.email)) ? refuse('already_registered') : admitted

@@ -100,8 +100,8 @@ export const createNewUsers = (given: Given) => {
   }
 
   /**
-   * Creates an account with names that were free a moment ago. Throws a unique violation if the name is reserved for its former owner at the
-   * same moment.
+   * Creates an account with names that were free when they were chosen. Throws a unique violation if the name is reserved for its former
+   * owner.
    */
   const createWithFree = async (sql: Transaction, user: UserToCreate) => {
     const now = clock.now()
@@ -146,5 +146,5 @@ export const createNewUsers = (given: Given) => {
     throw new Error('No free username was found')
   }
 
-  return { refusalIfTaken, createWithFree, create, freeUsername, withFreeUsername, createFromProvider }
+  return { createWithFree, create, freeUsername, withFreeUsername, createFromProvider }
 }
