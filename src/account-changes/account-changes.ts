@@ -7,6 +7,7 @@ import type { Cache } from '../platform/cache/cache.js'
 import { commitUnlessRefused, type Database, type Transaction } from '../platform/database/database.js'
 import type { SessionsRoom } from '../sessions/open-sessions.js'
 import type { CallerContext, RequestContext, SessionCaller } from '../sessions/session-facts.js'
+import type { HeldSession } from '../sessions/session-lookups.js'
 import type { IssuedTokens } from '../sessions/sessions.js'
 import type { UsersRoom } from '../users/open-users.js'
 import type { FieldEditor } from '../users/profile-fields.js'
@@ -99,23 +100,24 @@ const holdUserAndSession = async (
   return Promise.all([holdUser(services, sql, userId, kinds), lockSession()])
 }
 
+/** `session`: that of the caller, if its row is held. */
+type HeldForChange = HeldAccount & { session?: HeldSession | undefined }
+
 type Renewal = { kinds: readonly ChangeKind[]; changes: Changes<ChangeKind> }
 
 const renewTokens = async (
   { sessions }: Services,
   sql: Transaction,
-  { caller, client }: HeldAccount,
+  { caller, session, client }: HeldForChange,
   { kinds, changes }: Renewal,
 ) => {
   const rows = kinds.map(consequencesOf)
-  if (!caller || !rows.some(({ thisSession }) => thisSession === 'new tokens')) return undefined
+  if (!caller || !session || !rows.some(({ thisSession }) => thisSession === 'new tokens')) return undefined
   const withdrawn = rows.flatMap(({ withdrawsProofs }) => withdrawsProofs)
   const proven = changes.stepped_up?.proven
   const provesUser = rows.some((row) => row.provesUser)
   const change = { withdrawn, ...(proven && { proven }) }
-  const issued = await sessions.replaceTokens(sql, caller, client, { change, provesUser })
-  if (!issued) throw new Error('A session has ended although its row is locked')
-  return issued
+  return sessions.replaceTokens(sql, caller, client, { session, change, provesUser })
 }
 
 /** Returns how many sessions ended. */
@@ -131,7 +133,7 @@ const applyAll = async (services: Services, sql: Transaction, account: HeldAccou
 const changeHeld = async <Kind extends ChangeKind, Outcome extends WorkResult<Kind> | Refused>(
   services: Services,
   sql: Transaction,
-  account: HeldAccount & { user: User },
+  account: HeldForChange,
   announcedKinds: AnnouncedKinds<Kind>,
   work: Work<Outcome>,
 ) => {
@@ -143,16 +145,16 @@ const changeHeld = async <Kind extends ChangeKind, Outcome extends WorkResult<Ki
   const changedKinds = Object.keys(changes) as ChangeKind[]
   const unannounced = changedKinds.find((kind) => !kinds.includes(kind))
   if (unannounced) throw new Error(`The change ${unannounced} was not announced`)
-  const [endedSessions, changed] = await Promise.all([
+  // The announced kinds decide about new tokens, and not the changed ones: callers rely on them (`TokensAfter`) even if nothing has changed.
+  const [endedSessions, changed, issued] = await Promise.all([
     applyAll(services, sql, account, changes),
     users.findById(sql, account.user.id),
+    renewTokens(services, sql, account, { kinds, changes }),
   ])
   const user = changed ?? account.user
   const mayLengthenTokens = lengtheningKinds.some((kind) => changes[kind])
   if (mayLengthenTokens && user.groups.length > 0 && !tokens.fits(user))
     return refuse('too_many_groups') as TooLongRefusal<Kind>
-  // The announced kinds decide, and not the changed ones: callers rely on new tokens (`TokensAfter`) even if nothing has changed.
-  const issued = await renewTokens(services, sql, account, { kinds, changes })
   const isMailed = changedKinds.map(consequencesOf).some(({ mail }) => mail !== null)
   return { result, user, issued, endedSessions, isMailed } as AppliedChange<ResultOf<Outcome>>
 }
@@ -179,22 +181,22 @@ const limited = async <Outcome extends { isMailed: boolean } | Refused>(
     isMailed = 'isMailed' in outcome && outcome.isMailed
     return outcome
   } finally {
-    if (!isMailed) await cache.refund([{ key, window }])
+    if (!isMailed) void cache.refund([{ key, window }])
   }
 }
 
-/** A session that has just ended, for example by a reset of the password, changes nothing any more: `isLive` is asked with its row locked. */
+/** A session that has just ended, for example by a reset of the password, changes nothing any more: its row is locked. */
 const changeByCaller = async <Kind extends KindBy<'caller'>, Outcome extends WorkResult<NoInfer<Kind>> | Refused>(
   services: Services,
   sql: Transaction,
   user: User | undefined,
-  isLive: boolean,
+  session: HeldSession | undefined,
   { caller, client }: CallerContext,
   announcedKinds: AnnouncedKinds<Kind>,
   work: Work<Outcome>,
 ) => {
-  if (!user || user.disabled || !isLive) return refuse('not_authenticated')
-  const outcome = await changeHeld(services, sql, { user, client, caller }, announcedKinds, work)
+  if (!user || user.disabled || !session) return refuse('not_authenticated')
+  const outcome = await changeHeld(services, sql, { user, client, caller, session }, announcedKinds, work)
   return outcome as WithTokens<typeof outcome, Kind>
 }
 
@@ -208,7 +210,7 @@ const changeByLink = async <Kind extends KindBy<'link'>, Outcome extends WorkRes
   const [user, session] = await holdUserAndSession(services, sql, { userId, caller }, announcedKinds)
   if (!user || (user.disabled && whileDisabled === 'refused')) return refuse('invalid_link')
   if (caller && !session) return refuse('not_authenticated')
-  return changeHeld(services, sql, { user, client, caller }, announcedKinds, work)
+  return changeHeld(services, sql, { user, client, caller, session }, announcedKinds, work)
 }
 
 const changeByOperator = async <Kind extends KindBy<'operator'>, Outcome extends WorkResult<NoInfer<Kind>> | Refused>(
@@ -248,7 +250,7 @@ export const createAccountChanges = (services: Services) => {
         commitUnlessRefused(database, async (sql) => {
           const { caller } = context
           const [user, session] = await holdUserAndSession(services, sql, { userId, caller }, announcedKinds)
-          return changeByCaller(services, sql, user, session !== undefined, context, announcedKinds, work)
+          return changeByCaller(services, sql, user, session, context, announcedKinds, work)
         })
       const canSendMail = consequencesOfEach(announcedKinds).some(({ mail }) => mail !== null)
       const outcome = canSendMail ? await limited(services, userId, change) : await change()
@@ -270,7 +272,7 @@ export const createAccountChanges = (services: Services) => {
       work: Work<Outcome>,
     ) => {
       const session = await sessionLookups.lockOfCaller(sql, context.caller)
-      return changeByCaller(services, sql, user, session !== undefined, context, kind, work)
+      return changeByCaller(services, sql, user, session, context, kind, work)
     },
 
     /** By the holder of a mailed link. No session is needed. If the request has a session, it must not have ended. */

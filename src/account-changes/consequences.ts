@@ -156,14 +156,14 @@ const tellOwner = async (
   details: AnyDetails,
 ) => {
   const { undos, mails } = services
-  const addUndoLink = async () => {
+  const addUndoLink = () => {
     if (row.undo === null) return undefined
     if (!isTold(services, user)) return { undoFor: undoLifetime }
     // The cast is safe: the type `ChangeDetails` has checked the details against the table.
-    const undoToken = await undos.add(sql, user, { ...details.undo, kind: row.undo } as Undoable)
+    const undoToken = undos.add(sql, user, { ...details.undo, kind: row.undo } as Undoable)
     return { undoToken, undoFor: undoLifetime }
   }
-  const undoLink = await addUndoLink()
+  const undoLink = addUndoLink()
   if (mails.isOff || row.mail === null || details.mail === null) return
   const { to = await addressesOf(services, sql, user, row), language = user.language, ...values } = details.mail ?? {}
   // After a deletion no row has the user's language any more, so the mail takes it from the client.
@@ -171,7 +171,7 @@ const tellOwner = async (
     ? { userId: null, client: { ...client, ...(language && { language }) } }
     : { userId: user.id, client }
   for (const address of to)
-    await mails.queue(sql, {
+    await mails.tell(sql, {
       to: address,
       template: row.mail,
       values: { username: user.username, ...undoLink, ...values },

@@ -5,7 +5,7 @@ import { isProviderId } from '../contract/providers.js'
 import type { Clock } from '../lib/clock.js'
 import { days } from '../lib/durations.js'
 import { fingerprint, randomToken } from '../lib/random.js'
-import { acceptTransaction, type Database, type Sql } from '../platform/database/database.js'
+import { acceptTransaction, type Database, type Sql, type Transaction } from '../platform/database/database.js'
 import { emailKey } from '../users/names.js'
 import type { Identity } from '../users/users.js'
 import * as store from './undos.store.js'
@@ -77,9 +77,9 @@ const fromRow = (row: store.UndoRow): Undo => ({
 type ReservedEmail = { email: string; reservedUntil: Date }
 type Addressee = { id: string; email: string }
 
-const insert = async (sql: Sql, clock: Clock, user: Addressee, undoable: Undoable, isVoid: boolean) => {
+const insert = (sql: Transaction, clock: Clock, user: Addressee, undoable: Undoable, isVoid: boolean) => {
   const token = undoTokenFor(linkKindOf(undoable), randomToken())
-  await store.insert(sql, {
+  const inserted = store.insert(sql, {
     hash: fingerprint(token),
     userId: user.id,
     kind: storedKindOf(undoable),
@@ -91,6 +91,7 @@ const insert = async (sql: Sql, clock: Clock, user: Addressee, undoable: Undoabl
     lifetime: undoLifetime,
     clockOffset: clock.offset(),
   })
+  sql.unawaited(inserted)
   return token
 }
 
@@ -115,10 +116,10 @@ export const createUndos = ({ database, clock }: { database: Database; clock: Cl
       return rows.map(({ email, reserved_until }) => ({ email, reservedUntil: reserved_until }))
     }),
     /** Adds an undo, and returns the token for the mail to the user's present address. */
-    add: (sql: Sql, user: Addressee, undoable: Undoable) => insert(sql, clock, user, undoable, false),
+    add: (sql: Transaction, user: Addressee, undoable: Undoable) => insert(sql, clock, user, undoable, false),
     /** Reserves the address for the user for some days. No mail has a link for it. */
-    reserveEmail: async (sql: Sql, user: Addressee) => {
-      await insert(sql, clock, user, { kind: 'email' }, true)
+    reserveEmail: (sql: Transaction, user: Addressee) => {
+      insert(sql, clock, user, { kind: 'email' }, true)
     },
     /** Finds an undo without using it. */
     find: async (token: string) => {

@@ -65,11 +65,11 @@ const changeEmail = (app: App, context: ConfirmContext, hash: Uint8Array, proof:
     if (refused && user.email !== email.email) return refused
     if (!(await isStillValid(app, sql, user, proof))) return refuse('not_authenticated')
     if (user.email === email.email) {
-      await userChanges.proveEmail(sql, user.id)
+      sql.unawaited(userChanges.proveEmail(sql, user.id))
       return { changes: { email_proven: {} } }
     }
     await emailChanges.apply(sql, user, email, { isProven: true })
-    await invitations.forgetUseless(sql, email)
+    sql.unawaited(invitations.forgetUseless(sql, email))
     return { changes: { email_changed: { mail: { newEmail: email.email } } } }
   })
   return emailChanges.unlessTaken(confirming)

@@ -25,14 +25,22 @@ export const deleteAccount = async (
   event: 'account_deleted' | 'user_deleted',
 ) => {
   const { id, email, username } = user
-  const { language } = clearingOf(user, await undos.openOf(sql, id))
-  const restorableEmails = (await undos.formerEmailsOf(sql, id)).map((each) => each.email)
-  const pastEmails = (await userChanges.emailHistoryOf(sql, id)).map((each) => each.email)
-  const formerUsernameKeys = (await usernames.formerNamesOf(sql, id)).map((each) => each.key)
+  const [openUndos, restorable, past, formerNames] = await Promise.all([
+    undos.openOf(sql, id),
+    undos.formerEmailsOf(sql, id),
+    userChanges.emailHistoryOf(sql, id),
+    usernames.formerNamesOf(sql, id),
+  ])
+  const { language } = clearingOf(user, openUndos)
+  const restorableEmails = restorable.map((each) => each.email)
+  const pastEmails = past.map((each) => each.email)
+  const formerUsernameKeys = formerNames.map((each) => each.key)
   // Deleting the row would end the sessions too, but this instance would learn it only from its next reading of the ended sessions.
-  await sessions.endAll(sql, event, id)
-  await events.forgetNames(sql, [email, username, ...restorableEmails, ...pastEmails, ...formerUsernameKeys])
-  await userChanges.remove(sql, id)
+  sql.unawaited(
+    sessions.endAll(sql, event, id),
+    events.forgetNames(sql, [email, username, ...restorableEmails, ...pastEmails, ...formerUsernameKeys]),
+    userChanges.remove(sql, id),
+  )
   return { to: [email, ...restorableEmails], ...(language && { language }) }
 }
 

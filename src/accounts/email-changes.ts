@@ -38,14 +38,8 @@ type Services = UsersRoom & MessagesRoom & AccountChangesRoom & { database: Data
 const codeIdOf = (hash: Uint8Array) => `email change ${Buffer.from(hash).toString('hex')}`
 
 /** Whether another user has this address, or had it until a short time ago. */
-const isTaken = async (
-  { users }: Services,
-  sql: Transaction,
-  userId: string,
-  email: Email,
-  findOwner: (sql: Transaction, email: string) => Promise<User | undefined>,
-) => {
-  const [owner, reservedFor] = await Promise.all([findOwner(sql, email.email), users.reservedFor(sql, email.email)])
+const isTaken = async ({ users }: Services, sql: Transaction, userId: string, { email }: Email) => {
+  const [owner, reservedFor] = await Promise.all([users.holdByEmail(sql, email), users.reservedFor(sql, email)])
   return [owner?.id, reservedFor].some((id) => id !== undefined && id !== userId)
 }
 
@@ -61,12 +55,12 @@ const mailNewAddress = async (
   token: string,
   { client, withheld }: Mailing,
 ) => {
-  const { users, mails, mailedCodes } = services
+  const { mails, mailedCodes } = services
   const code = mailedCodes.codeOf(codeIdOf(fingerprint(token)))
-  const letter = (await isTaken(services, sql, userId, email, users.holdByEmail))
+  const letter = (await isTaken(services, sql, userId, email))
     ? ({ template: 'email-taken', values: {} } as const)
     : ({ template: 'confirm-email', values: { token, code, validFor: lifetime } } as const)
-  return mails.queue(sql, { to: email.email, userId, ...letter, client, withheld })
+  await mails.tell(sql, { to: email.email, userId, ...letter, client, withheld })
 }
 
 /**
@@ -76,8 +70,7 @@ const mailNewAddress = async (
 const ask = async (services: Services, sql: Transaction, { id: userId }: User, email: Email, mailing: Mailing) => {
   const { clock } = services
   const token = randomToken()
-  await mailNewAddress(services, sql, userId, email, token, mailing)
-  await store.replace(sql, {
+  const replaced = store.replace(sql, {
     userId,
     email,
     expiresAt: later(clock.now(), lifetime),
@@ -86,6 +79,8 @@ const ask = async (services: Services, sql: Transaction, { id: userId }: User, e
     hash: fingerprint(token),
     clockOffset: clock.offset(),
   })
+  sql.unawaited(replaced)
+  await mailNewAddress(services, sql, userId, email, token, mailing)
 }
 
 /** The hash of the change that the session has asked for, if the code is right. A try is counted before the code is compared. */
@@ -109,7 +104,7 @@ export type EmailChanges = ReturnType<typeof createEmailChanges>
 
 /** Changes of an email that wait for the proof of the new address. The caller holds a lock on the user's row. */
 export const createEmailChanges = (services: Services) => {
-  const { database, clock, users, userChanges, undos } = services
+  const { database, clock, userChanges, undos } = services
 
   /** Refuses a change that calls `apply` if another user has the address, even since a moment ago. The change is then rolled back. */
   const unlessTaken = async <Result>(change: Promise<Result>) => {
@@ -123,10 +118,9 @@ export const createEmailChanges = (services: Services) => {
 
   /**
    * Gives the user the new address. The former address is reserved in the same transaction: a trigger refuses it to a request that waited
-   * for it to become free. `isFinal`: no undo link works any more.
+   * for it to become free, and a constraint an address that another user has. `isFinal`: no undo link works any more.
    */
   const apply = async (sql: Transaction, user: User, email: Email, { isProven, isFinal = false }: ApplyOptions) => {
-    if (await isTaken(services, sql, user.id, email, users.findByEmail)) throw new AddressTaken()
     const [isSet] = await Promise.all([
       userChanges.setEmail(sql, user.id, email, { isProven }),
       isFinal ? undos.forgetAll(sql, user.id) : undos.extend(sql, user.id, user.email),

@@ -5,18 +5,19 @@ import { route, type Server, withHeaders } from '../http/route.js'
 import type { App } from '../service/open-http.js'
 import { sendTokensOnly } from '../sessions/session-cookies.js'
 import type { CallerContext } from '../sessions/session-facts.js'
+import type { User } from '../users/users.js'
 
 /** Replaces the password if the current one is right. */
 const changePassword = async (
   app: App,
   context: CallerContext,
+  user: User | undefined,
   { currentPassword, newPassword }: { currentPassword: string; newPassword: string },
 ) => {
-  const { accountChanges, users, userChanges, passwords, sessionLookups, events } = app
+  const { accountChanges, userChanges, passwords, sessionLookups, events } = app
   const { caller, client } = context
   const { userId, sessionId } = caller
   const asker = { ...client, isKnown: true }
-  const user = await users.findEnabled(userId)
   const verified = await passwords.verify(currentPassword, user?.passwordHash, asker)
   if (isRefused(verified)) return verified
   if (!user || !(await sessionLookups.isLive(caller))) return refuse('not_authenticated')
@@ -31,7 +32,7 @@ const changePassword = async (
   if (isRefused(passwordHash)) return passwordHash
   return accountChanges.byCaller(context, 'password_changed', async (sql, current) => {
     if (current.passwordHash !== user.passwordHash) return refuse('wrong_current_password')
-    await userChanges.setPassword(sql, userId, passwordHash)
+    sql.unawaited(userChanges.setPassword(sql, userId, passwordHash))
     return { changes: { password_changed: {} } }
   })
 }
@@ -64,13 +65,14 @@ export const changePasswordRoutes = (server: Server, app: App) => {
     handle: async ({ body, request, reply }) => {
       // If the account can prove more than its password, the session must be fresh. That is checked before the password is compared: a
       // thief with a stolen session must not learn whether a guess is right.
-      const methods = (await factors.proofsByUserId(callers.of(request).userId)) ?? []
+      const user = await passwordGuesses.enabledCaller(request)
+      const methods = user ? await factors.proofsFor(user) : []
       const refusal = methods.some((method) => method !== 'password') && (await freshness.refusalFor(request))
       if (refusal) {
         countedRequests.refundDespiteRefusal(request)
         return refusal
       }
-      const changed = await changePassword(app, callers.contextOf(request), body)
+      const changed = await changePassword(app, callers.contextOf(request), user, body)
       if (isRefused(changed)) return changed
       await signInLimits.resetSignInCount(changed.user, request)
       return sendTokensOnly(reply, cookies, changed.issued)

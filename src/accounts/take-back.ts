@@ -69,19 +69,18 @@ export const takeBackAccount = async (
   const context = { userId: openUndo.userId, client, whileDisabled: 'allowed' } as const
   const changeKind = linkKind === 'email' ? 'email_change_undone' : 'factor_undone'
   const outcome = await accountChanges.byLink(context, [changeKind, 'email_withdrawn'], async (sql, user) => {
-    const openUndos = await undos.openOf(sql, user.id)
-    const undo = await undos.take(sql, token)
+    const [openUndos, undo] = await Promise.all([undos.openOf(sql, user.id), undos.take(sql, token)])
     if (!undo) return refuse('invalid_link')
     const { email } = undo
     const restoresEmail = user.email !== email
     const owner = restoresEmail ? await restoreEmail(services, sql, user, email) : user
-    await undos.forgetFrom(sql, user.id, email, undo.since)
+    sql.unawaited(undos.forgetFrom(sql, user.id, email, undo.since))
     const cleared = await clear(services, sql, owner, { ...clearingOf(user, openUndos), passwordHash })
     const hasPassword = passwordHash !== undefined
     // The reason of the event names what was taken back.
     const reason = [...(restoresEmail ? ['email'] : []), ...cleared.takenBack].join(' ')
     const restoredDetails = {
-      mail: await restoredMail(services, sql, cleared.user, { byOperator: false, hasPassword }),
+      mail: restoredMail(services, sql, cleared.user, { byOperator: false, hasPassword }),
       factors: cleared.factors,
       event: reason ? { reason } : {},
     }
@@ -100,7 +99,7 @@ const restoreEmail = async ({ userChanges, mails }: Services, sql: Transaction, 
   if (isRefused(email) || !(await userChanges.setEmail(sql, user.id, email, { isProven: true })))
     throw new Error('The address of an undo cannot be put back')
   // Nothing goes to the later address any more but the notice, which is queued after this.
-  await mails.withdrawExceptTo(sql, user.id, email.email)
+  sql.unawaited(mails.withdrawExceptTo(sql, user.id, email.email))
   return { ...user, email: email.email }
 }
 
@@ -125,13 +124,13 @@ const clear = async (services: Services, sql: Transaction, user: User, clearing:
   const username = await restoreUsername(services, sql, user, clearing.username)
   const { language, identities, passwordHash } = clearing
   const changesLanguage = language !== undefined && language !== user.language
-  if (changesLanguage) await userChanges.setField(sql, user.id, 'language', language)
+  if (changesLanguage) sql.unawaited(userChanges.setField(sql, user.id, 'language', language))
   const cleared =
     clearing.factors === 'all'
       ? await factors.remove(sql, user.id)
       : await factors.takeBack(sql, user.id, clearing.factors)
   if (identities.length > 0) await identityLinks.unlinkAndRemember(sql, user.id, identities)
-  await userChanges.takeBack(sql, user.id, passwordHash)
+  sql.unawaited(userChanges.takeBack(sql, user.id, passwordHash))
   const changesPassword = user.passwordHash !== undefined || passwordHash !== undefined
   const takenBack: ClearedKind[] = [
     ...changedFactors(cleared),
@@ -144,7 +143,7 @@ const clear = async (services: Services, sql: Transaction, user: User, clearing:
 }
 
 /** Prepares the mail to an owner who has got an account back. It has a link to choose a password if the account has none. */
-const restoredMail = async (
+const restoredMail = (
   { oneTimeTokens }: Services,
   sql: Transaction,
   { id, email, username }: User,
@@ -152,11 +151,11 @@ const restoredMail = async (
 ) => {
   const mail = { to: [email], username, byOperator }
   if (hasPassword) {
-    await oneTimeTokens.forgetRestoreLinks(sql, id)
+    sql.unawaited(oneTimeTokens.forgetRestoreLinks(sql, id))
     return mail
   }
   const token = randomToken()
-  await oneTimeTokens.replaceRestoreLink(sql, id, token)
+  sql.unawaited(oneTimeTokens.replaceRestoreLink(sql, id, token))
   return { ...mail, token, validFor: resetLifetime }
 }
 
@@ -229,11 +228,11 @@ export const recoverAccount = (services: Services, { userId, email, operator }: 
   const { accountChanges, identityLinks, undos, emailChanges } = services
   const recovery = accountChanges.byOperator({ userId, client: operator }, 'account_recovered', async (sql, user) => {
     const recentClearing = clearingOf(user, await undos.openOf(sql, userId))
-    await undos.forgetAll(sql, userId)
+    sql.unawaited(undos.forgetAll(sql, userId))
     // The operator vouches for the address, also for one that was only typed before.
     if (user.email !== email.email || user.emailClaimed)
       await emailChanges.apply(sql, user, email, { isProven: false, isFinal: true })
-    if (user.email !== email.email) await undos.reserveEmail(sql, user)
+    if (user.email !== email.email) undos.reserveEmail(sql, user)
     const identities = await identityLinks.identitiesOf(sql, userId)
     const cleared = await clear(
       services,
@@ -247,7 +246,7 @@ export const recoverAccount = (services: Services, { userId, email, operator }: 
       },
     )
     await assertNothingSignsIn(services, sql, userId)
-    const mail = await restoredMail(services, sql, cleared.user, { byOperator: true, hasPassword: false })
+    const mail = restoredMail(services, sql, cleared.user, { byOperator: true, hasPassword: false })
     const result = {
       previousEmail: user.email,
       totp: cleared.cleared.totp > 0,

@@ -259,7 +259,7 @@ export const restoreBackup = async (restore: Restore, input: AsyncIterable<Buffe
     const reason = `backup of ${header.takenAt}`
     await store.insertEvent(sql, { id: uuidv7(clock.now()), kind: 'restored', reason, ...client })
     await sql.script(store.analyze(allTables))
-    if (grants) await grant({ ...sql, afterCommit: () => undefined }, grants)
+    if (grants) await grant(sql, grants)
     await sql.commit()
     return { rows, takenAt: new Date(header.takenAt), ended: endsOld ? ended : undefined }
   } finally {

@@ -34,10 +34,12 @@ type Handling = {
 
 /** Removes the app. Its recovery codes prove nothing any more, and the app before it must not come back. */
 const removeTotp = async ({ totp, recoveryCodes, undos }: Parts, sql: Transaction, userId: string) => {
-  const wasOn = await totp.remove(sql, userId)
-  await recoveryCodes.removeAll(sql, userId)
-  await undos.forgetFormerSecrets(sql, userId)
-  await store.forgetWrongCodes(sql, userId)
+  const [wasOn] = await Promise.all([
+    totp.remove(sql, userId),
+    recoveryCodes.removeAll(sql, userId),
+    undos.forgetFormerSecrets(sql, userId),
+    store.forgetWrongCodes(sql, userId),
+  ])
   return wasOn ? 1 : 0
 }
 
@@ -75,7 +77,10 @@ type FactorCounts = Record<SecondFactorMethod, number>
 /** Goes through these factors, in the order of the table. Returns how many of each have changed. */
 const handleEach = async (methods: readonly SecondFactorMethod[], handle: (handling: Handling) => Promise<number>) => {
   const counts: FactorCounts = { totp: 0, recovery_code: 0, passkey: 0 }
-  for (const method of handled) if (methods.includes(method)) counts[method] = await handle(handlings[method])
+  const removed = handled.filter((method) => methods.includes(method))
+  // Sent together, in this order.
+  const changed = await Promise.all(removed.map((method) => handle(handlings[method])))
+  for (const [place, method] of removed.entries()) counts[method] = changed[place] ?? 0
   return counts
 }
 

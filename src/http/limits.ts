@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LimitCode } from '../contract/limits.js'
 import { refusals } from '../contract/refusals.js'
 import { seconds } from '../lib/durations.js'
-import type { Cache, Reservation } from '../platform/cache/cache.js'
+import type { Cache, Reservation, Taken } from '../platform/cache/cache.js'
 import { protocolBodyOf } from './errors.js'
 import { isForPrograms } from './exempt-routes.js'
 import { type Limiter, type LimiterName, limiterKey } from './limiters.js'
@@ -143,6 +143,10 @@ export type CountedAttempt = {
 type KeyedAttempt = CountedAttempt & { key: string }
 type AnsweredAttempt = KeyedAttempt & { reservation: Reservation }
 
+/** What a request held and gives back. `decide` wakes the attempts that wait for it, as soon as the store has it. */
+type Released = { taken: readonly Taken[]; decide: () => void }
+const nothing: Released = { taken: [], decide: () => undefined }
+
 /** `onDecision` wakes the attempts that wait for this one. */
 type HeldAttempt = AnsweredAttempt & { onDecision: () => void }
 
@@ -172,9 +176,11 @@ export const createReservations = (cache: Cache) => {
   const askAndHold = async (
     attempts: readonly KeyedAttempt[],
     reply: FastifyReply,
+    { taken, decide }: Released = nothing,
   ): Promise<AnsweredAttempt | undefined> => {
     const watches = attempts.map(({ key }) => undecidedAttempts.watch(key))
-    const reservations = await cache.reserveAll(attempts.map(({ key, limiter }) => ({ key, limit: limiter.limit })))
+    const asked = attempts.map(({ key, limiter }) => ({ key, limit: limiter.limit }))
+    const reservations = await cache.reserveAll(asked, taken).finally(decide)
     for (const [place, reservation] of reservations.entries()) {
       const attempt = attempts[place]
       if (!attempt) break
@@ -190,15 +196,30 @@ export const createReservations = (cache: Cache) => {
     return undefined
   }
 
+  const letGo = (request: FastifyRequest, reply: FastifyReply): Released => {
+    const attempts = heldBy(request)
+    held.delete(request)
+    // Decided when it is given back, and not when the answer has left: the next attempt would find the counter still full.
+    for (const { onDecision } of attempts) reply.raw.off('close', onDecision)
+    for (const { limiter, reservation } of attempts)
+      if (!limiter.silent) setLimitHeaders(reply, limiter, { ...reservation, remaining: reservation.remaining + 1 })
+    const decide = () => {
+      for (const { onDecision } of attempts) onDecision()
+    }
+    return { taken: attempts.map(({ key, reservation }) => ({ key, window: reservation.window })), decide }
+  }
+
   return {
     /**
      * Counts in the given order, and returns the first refusal; what follows it is not counted. At a full counter it waits for attempts
-     * that may still be given back, and goes on there. Only limiters that give back successes wait.
+     * that may still be given back, and goes on there. Only limiters that give back successes wait. `releases`: what the request holds is
+     * given back in the same moment.
      */
-    reserveAll: (attempts: readonly CountedAttempt[], reply: FastifyReply) =>
+    reserveAll: (attempts: readonly CountedAttempt[], reply: FastifyReply, releases = false) =>
       askAndHold(
         attempts.map((each) => ({ ...each, key: limiterKey(each.limiter.name, each.subject) })),
         reply,
+        releases ? letGo(reply.request, reply) : nothing,
       ),
     hasReservation: (request: FastifyRequest, { name }: Limiter) =>
       heldBy(request).some(({ limiter }) => limiter.name === name),
@@ -207,17 +228,8 @@ export const createReservations = (cache: Cache) => {
      * stay counted until the window ends.
      */
     release: (request: FastifyRequest, reply: FastifyReply) => {
-      const attempts = heldBy(request)
-      if (attempts.length === 0) return
-      held.delete(request)
-      // Decided when it is given back, and not when the answer has left: the next attempt would find the counter still full.
-      for (const { onDecision } of attempts) reply.raw.off('close', onDecision)
-      for (const { limiter, reservation } of attempts)
-        if (!limiter.silent) setLimitHeaders(reply, limiter, { ...reservation, remaining: reservation.remaining + 1 })
-      const taken = attempts.map(({ key, reservation }) => ({ key, window: reservation.window }))
-      const decide = () => {
-        for (const { onDecision } of attempts) onDecision()
-      }
+      if (heldBy(request).length === 0) return
+      const { taken, decide } = letGo(request, reply)
       cache.refund(taken).then(decide, decide)
     },
   }
@@ -265,14 +277,16 @@ export const createCountedRequests = ({ cache, onRejection }: { cache: Cache; on
   /**
    * Counts the attempts in the given order, until one is refused. Answers with that refusal and returns `answered`. After a refusal, the
    * reservations of the request in other counters are given back, because nothing is compared. The reply itself is not returned,
-   * because awaiting a sent reply gives undefined. If an optional attempt is refused, nothing is answered.
+   * because awaiting a sent reply gives undefined. If an optional attempt is refused, nothing is answered. `releases`: what the request
+   * holds is given back in the same moment.
    */
   const countAll = async (
     attempts: readonly CountedAttempt[],
     request: FastifyRequest,
     reply: FastifyReply,
+    { releases = false } = {},
   ): Promise<'answered' | 'optional refused' | undefined> => {
-    const refused = await reserveAll(attempts, reply)
+    const refused = await reserveAll(attempts, reply, releases)
     // The client left while it waited, so nothing is compared and nothing has failed.
     if (reply.raw.closed && attempts.some(({ limiter }) => limiter.refundsSuccess)) {
       release(request, reply)

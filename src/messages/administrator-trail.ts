@@ -9,7 +9,7 @@ import type { Mails } from './mails.js'
 
 type Needed = {
   events: Pick<Events, 'recordInside'>
-  mails: Pick<Mails, 'queue'>
+  mails: Pick<Mails, 'tell'>
   administrators: Pick<Administrators, 'roles'>
 }
 
@@ -35,7 +35,7 @@ export const tellAdministrators = async (
   const administrator = people.find(({ id }) => id === actorId)?.username ?? ''
   const mail = { template, values: { administrator, ...values }, client: origin } as const
   for (const { id: userId, email: to } of [...members, ...missing])
-    await mails.queue(sql, { ...mail, to, userId } as Parameters<Mails['queue']>[1])
+    await mails.tell(sql, { ...mail, to, userId } as Parameters<Mails['tell']>[1])
 }
 
 /** After these the address may be a thief's, or is nobody's any more. Their own mails tell the user. */

@@ -37,7 +37,7 @@ export type ConfigurationTrail = ReturnType<typeof createConfigurationTrail>
  */
 export const createConfigurationTrail = (needed: {
   events: Pick<Events, 'recordInside'>
-  mails: Pick<Mails, 'queue'>
+  mails: Pick<Mails, 'tell'>
   administrators: Pick<Administrators, 'roles'>
 }) => ({
   record: async (sql: Transaction, change: Change, origin: RequestOrigin) => {

@@ -243,14 +243,14 @@ export const createEvents = (options: Options) => {
     },
     checkActor,
     /**
-     * Writes the row in the transaction of the change that it is about, so that both are written or neither. The log line follows the
-     * commit. The change is rolled back if the user who makes it is no administrator any more.
+     * Writes the row in the transaction of the change that it is about, so that both are written or neither: nobody waits for it, but the
+     * commit does. The log line follows the commit. The change is rolled back if the user who makes it is no administrator any more.
      */
     recordInside: async (sql: Transaction, event: Event, client: Client) => {
-      await checkActor(sql, client, event.userId)
+      if (client.actor) await checkActor(sql, client, event.userId)
       const { row, notifyListeners } = prepare(event, client)
-      const [insertedRow] = await store.insertEvent(sql, row)
-      sql.afterCommit(() => notifyListeners(insertedRow))
+      const inserted = store.insertEvent(sql, row)
+      sql.unawaited(inserted.then(([insertedRow]) => sql.afterCommit(() => notifyListeners(insertedRow))))
       return row.id
     },
     find: async (id: string) => (await store.selectById(database, id)).map(fromRow)[0],

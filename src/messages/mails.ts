@@ -4,7 +4,7 @@ import { type Clock, later } from '../lib/clock.js'
 import { days, hours, minutes } from '../lib/durations.js'
 import type { Seal } from '../lib/seal.js'
 import { uuidFloor, uuidv7 } from '../lib/uuid.js'
-import { afterCommit, type Database, type Sql, type Transaction } from '../platform/database/database.js'
+import type { Database, Sql, Transaction } from '../platform/database/database.js'
 import type { Log } from '../platform/log.js'
 import type { Mailer } from '../platform/mail/mail.js'
 import { createDeliveryRounds, lease, recordDelivery, scatterPause } from '../platform/rounds.js'
@@ -58,19 +58,22 @@ type Dependencies = {
   onOutcome?: ((outcome: MailOutcome) => void) | undefined
 }
 
-/** Puts a mail into the outbox, unless its address has had too many of its kind. */
+/**
+ * Writes a mail for its reader, and begins to put it into the outbox. `inserted` says whether its address has had too many of its kind. The
+ * reader stays until the transaction ends.
+ */
 const insertMail = async (
   { clock, seal }: Dependencies,
   letterhead: PreparedLetterhead,
-  sql: Sql,
+  sql: Transaction,
   request: MailRequest,
-): Promise<undefined | QueueRefusal> => {
+): Promise<{ inserted: Promise<undefined | QueueRefusal> }> => {
   // The row of the last mail to a deleted account must not show whom it was for.
   const isLast = request.template === 'account-deleted'
   const recipient = emailKey(request.to)
   const { userId } = request
   const [reader] = userId === null ? [] : await store.holdUser(sql, userId, recipient, clock.offset())
-  if (userId !== null && !reader) return refuse('no_user')
+  if (userId !== null && !reader) return { inserted: Promise.resolve(refuse('no_user')) }
   const row = {
     id: uuidv7(clock.now()),
     recipientKey: isLast ? '' : recipientKey(request.to),
@@ -80,13 +83,15 @@ const insertMail = async (
     content: sealContent(seal, writeMail(letterhead, request, reader, clock.now())),
   }
   const ceiling = ceilingOf(request.template)
-  const locked = ceiling && store.lockRecipient(sql, row.recipientKey, ceiling.kinds)
-  const [inserted] = await Promise.all([
+  const statements = Promise.all([
+    ceiling && store.lockRecipient(sql, row.recipientKey, ceiling.kinds),
     request.withheld ? undefined : store.insert(sql, row, ceiling, clock.offset()),
-    locked,
   ])
-  if (!inserted) return refuse('withheld')
-  return inserted.length > 0 ? undefined : refuse('ceiling_reached')
+  const inserted = statements.then(([, rows]) => {
+    if (!rows) return refuse('withheld')
+    return rows.length > 0 ? undefined : refuse('ceiling_reached')
+  })
+  return { inserted }
 }
 
 const retryPeriod = 2 * days
@@ -185,26 +190,35 @@ export const createMails = (deps: Dependencies) => {
   const { database, clock, log, mailIsOff } = deps
   const sender = createSender(deps)
   const letterhead = prepareLetterhead(deps.letterhead)
-  const insert = (sql: Sql, request: MailRequest) => insertMail(deps, letterhead, sql, request)
+
+  const insert = async (sql: Transaction, request: MailRequest) => {
+    const { inserted } = await insertMail(deps, letterhead, sql, request)
+    const followed = inserted.then((refusal) => {
+      // The sender is nudged after the commit: before it, the sender would not find the row, and its next round comes seconds later.
+      if (!refusal) sql.afterCommit(sender.nudge)
+      if (refusal?.refused === 'ceiling_reached')
+        log.warn(
+          { userId: request.userId, kind: request.template },
+          'mail not queued: too many mails of this kind to this address',
+        )
+      return refusal
+    })
+    return { followed }
+  }
 
   /**
    * Puts a mail into the outbox, in the caller's transaction or in its own. A visitor must not see from the answer or its time whether the
    * mail was queued, so use the result only for what no visitor sees.
    */
-  const queue = async (sql: Sql | Transaction | Database, request: MailRequest): Promise<undefined | QueueRefusal> => {
+  const queue = async (sql: Transaction | Database, request: MailRequest): Promise<undefined | QueueRefusal> => {
     if (mailIsOff) return refuse('mail_is_off')
-    const refusal = await ('transaction' in sql
-      ? sql.transaction((transaction) => insert(transaction, request))
-      : insert(sql, request))
-    if (refusal?.refused === 'ceiling_reached')
-      log.warn(
-        { userId: request.userId, kind: request.template },
-        'mail not queued: too many mails of this kind to this address',
-      )
-    if (refusal) return refusal
-    // The sender is nudged after the commit: before it, the sender would not find the row, and its next round comes seconds later.
-    afterCommit(sql, sender.nudge)
-    return undefined
+    if ('transaction' in sql) return sql.transaction((transaction) => queue(transaction, request))
+    return (await insert(sql, request)).followed
+  }
+
+  /** As `queue`, for a caller who need not know whether the mail was queued: it goes into the outbox behind this call. */
+  const tell = async (sql: Transaction, request: MailRequest) => {
+    if (!mailIsOff) sql.unawaited((await insert(sql, request)).followed)
   }
 
   /** Deletes mails that were sent or given up more than a day ago, oldest first. Returns how many. */
@@ -217,6 +231,7 @@ export const createMails = (deps: Dependencies) => {
     /** Whether no mail is ever sent. What needs one is not offered then. */
     isOff: mailIsOff,
     queue,
+    tell,
     purge,
     /** In how many seconds the address can get the next mail of this kind, after `ceiling_reached`. Only for operators and programs. */
     secondsUntilNext: async (sql: Sql, { to, template }: Pick<MailRequest, 'to' | 'template'>) => {

@@ -2,7 +2,7 @@ import { type Clock, later } from '../lib/clock.js'
 import { hours, minutes } from '../lib/durations.js'
 import { fingerprint } from '../lib/random.js'
 
-import type { Database, Sql } from '../platform/database/database.js'
+import type { Database, Sql, Transaction } from '../platform/database/database.js'
 import * as store from './links-and-codes.store.js'
 
 export const resetLifetime = 30 * minutes
@@ -23,25 +23,27 @@ export const createOneTimeTokens = ({ database, clock }: { database: Database; c
    * A user has one token of each purpose. The caller holds the user's row, because parallel requests could otherwise leave several tokens.
    */
   const replace = async (
-    sql: Sql,
+    sql: Transaction,
     userId: string,
     token: string,
     details: { purpose: (typeof passwordPurposes)[number]; applicationId?: string | undefined },
   ) => {
-    await store.deleteOfUser(sql, userId, [details.purpose])
     const expiresAt = later(clock.now(), details.purpose === 'printed_reset' ? printedLifetime : resetLifetime)
-    await store.insertToken(sql, { hash: fingerprint(token), userId, expiresAt, ...details })
+    await Promise.all([
+      store.deleteOfUser(sql, userId, [details.purpose]),
+      store.insertToken(sql, { hash: fingerprint(token), userId, expiresAt, ...details }),
+    ])
     return expiresAt
   }
 
   return {
     /** `applicationId`: the application that the user came from. */
-    replaceReset: (sql: Sql, userId: string, token: string, applicationId?: string) =>
+    replaceReset: (sql: Transaction, userId: string, token: string, applicationId?: string) =>
       replace(sql, userId, token, { purpose: 'reset_password', applicationId }),
     /** Returns when the link expires. */
-    replacePrinted: (sql: Sql, userId: string, token: string) =>
+    replacePrinted: (sql: Transaction, userId: string, token: string) =>
       replace(sql, userId, token, { purpose: 'printed_reset' }),
-    replaceRestoreLink: (sql: Sql, userId: string, token: string) =>
+    replaceRestoreLink: (sql: Transaction, userId: string, token: string) =>
       replace(sql, userId, token, { purpose: 'restore_account' }),
     forgetResets: async (sql: Sql, userId: string) => {
       await store.deleteOfUser(sql, userId, ['reset_password', 'printed_reset'])

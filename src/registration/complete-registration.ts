@@ -37,21 +37,20 @@ const attempt = async (
 ): Promise<CompletionResult> => {
   const completion = commitUnlessRefused(database, async (sql): Promise<CompletionResult> => {
     const now = clock.now()
+    const { user } = pending
     const [lockedRow] = await store.lockWaiting(sql, pending.id, now)
     if (!lockedRow) return refuse('already_confirmed')
-    const { user } = pending
     // The invitation counts if it was open when the registration began.
     const openAt = later(lockedRow.expires_at, -registrationLifetime)
     const applicant = { email: user.email, openAt, tokenHash: lockedRow.invitation_hash }
-    const admitted = await invitations.admit(sql, applicant, () =>
-      newUsers.create(sql, {
-        ...user,
-        username,
-        fields: profileFields.knownValues(user.fields ?? {}),
-        emailProven: provenBy !== 'nothing',
-        emailClaimed: provenBy === 'nothing',
-      }),
-    )
+    const account = {
+      ...user,
+      username,
+      fields: profileFields.knownValues(user.fields ?? {}),
+      emailProven: provenBy !== 'nothing',
+      emailClaimed: provenBy === 'nothing',
+    }
+    const admitted = await invitations.admit(sql, applicant, () => newUsers.createWithFree(sql, account))
     // Another registration with the same invitation may have been faster.
     if (isRefused(admitted))
       return (await users.findByEmail(sql, user.email.email)) ? refuse('already_registered') : admitted
@@ -59,9 +58,9 @@ const attempt = async (
     if (isRefused(created)) return takenSince(created)
     // The invitation was used or withdrawn since it was looked at.
     if (provenBy !== 'mail' && !admitted.usedInvitation) return refuse('invitation_required')
-    if (provenBy === 'nothing') await userChanges.openEnrolment(sql, created.id)
-    if (pending.agreedTerms !== undefined) await terms.agree(sql, created.id, pending.agreedTerms, openAt)
-    await store.markConfirmed(sql, pending.id, now)
+    if (provenBy === 'nothing') sql.unawaited(userChanges.openEnrolment(sql, created.id))
+    if (pending.agreedTerms !== undefined) sql.unawaited(terms.agree(sql, created.id, pending.agreedTerms, openAt))
+    sql.unawaited(store.markConfirmed(sql, pending.id, now))
     return { user: created, usedInvitation: admitted.usedInvitation }
   })
   return completion.catch((error: unknown) => takenSince(refuseTakenName(error)))

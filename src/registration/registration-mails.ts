@@ -40,8 +40,7 @@ export const queueRegistrationMail = async (
   client: Client,
 ) => {
   const { id, email, expiresAt, triesLeft, withheld } = registration
-  const owner = await users.holdByEmail(sql, email)
-  const formerOwner = await users.reservedFor(sql, email)
+  const [owner, formerOwner] = await Promise.all([users.holdByEmail(sql, email), users.reservedFor(sql, email)])
   const code = triesLeft > 0 ? mailedCodes.codeOf(id) : undefined
   const validFor = inWholeUnits(expiresAt.getTime() - clock.now().getTime())
   const verifyMail = { to: email, userId: null, template: 'verify-email', values: { token, code, validFor } } as const
@@ -65,6 +64,6 @@ export const sendAgain = (
     const token = randomToken()
     const registration = { id, email: row.email, expiresAt: row.expires_at, triesLeft: row.code_tries_left, withheld }
     const refusal = await queueRegistrationMail(services, sql, registration, token, client)
-    if (!refusal) await store.replaceToken(sql, id, fingerprint(token))
+    if (!refusal) sql.unawaited(store.replaceToken(sql, id, fingerprint(token)))
     return undefined
   })

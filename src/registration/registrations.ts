@@ -28,7 +28,7 @@ type RegistrationDetails = {
   applicationId?: string | undefined
 }
 type NewRegistration = RegistrationDetails & { formerBrowserToken?: string | undefined; withheld: boolean }
-const storeRegistration = async (
+const storeRegistration = (
   { clock }: RegistrationServices,
   sql: Transaction,
   user: NewUser,
@@ -40,7 +40,7 @@ const storeRegistration = async (
   const expiresAt = later(now, registrationLifetime)
   const token = randomToken()
   const browserToken = randomToken()
-  await store.insertPending(sql, {
+  const inserted = store.insertPending(sql, {
     id,
     email: user.email.email,
     emailKey: user.email.key,
@@ -58,6 +58,7 @@ const storeRegistration = async (
     fields: user.fields ?? {},
     termsVersion: agreedTerms ?? null,
   })
+  sql.unawaited(inserted)
   return { id, token, browserToken, expiresAt }
 }
 
@@ -73,24 +74,24 @@ export const createRegistrations = (services: RegistrationServices) => {
      */
     begin: (user: NewUser, client: Client, newRegistration: NewRegistration) =>
       database.transaction(async (sql) => {
-        const stored = await storeRegistration(services, sql, user, client, newRegistration)
+        const stored = storeRegistration(services, sql, user, client, newRegistration)
         const { id, token, browserToken, expiresAt } = stored
         const { formerBrowserToken, withheld } = newRegistration
         if (formerBrowserToken !== undefined) {
           const secrets = { formerHash: fingerprint(formerBrowserToken), newHash: fingerprint(browserToken) }
-          await store.bindNewSecret(sql, { emailKey: user.email.key, ...secrets }, clock.now())
+          sql.unawaited(store.bindNewSecret(sql, { emailKey: user.email.key, ...secrets }, clock.now()))
         }
         const registration = { id, email: user.email.email, expiresAt, triesLeft: tries, withheld }
         if (isRefused(await queueRegistrationMail(services, sql, registration, token, client)))
-          await store.markNotMailed(sql, id)
+          sql.unawaited(store.markNotMailed(sql, id))
         return browserToken
       }),
 
     /** With the link of an invitation after which nothing is left to confirm: it needs no mail, and is completed at once. */
     beginProven: (user: NewUser, client: Client, details: RegistrationDetails & { invite: string }) =>
       database.transaction(async (sql): Promise<PendingRegistration> => {
-        const { id } = await storeRegistration(services, sql, user, client, details)
-        await store.markNotMailed(sql, id)
+        const { id } = storeRegistration(services, sql, user, client, details)
+        sql.unawaited(store.markNotMailed(sql, id))
         const { passwordHash } = user
         return { id, passwordHash, user: { ...user, language: client.language }, agreedTerms: details.agreedTerms }
       }),

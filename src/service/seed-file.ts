@@ -181,7 +181,7 @@ const addUser = async (
   const passwordHash = await rooms.passwords.hash(password, asker)
   if (isRefused(passwordHash)) throw fault(hashingTimeoutText)
   const user = { email: address, username: name, name: null, passwordHash, fields: fieldsFrom(fields, rooms) }
-  const created = await rooms.newUsers.create(platform.database, user)
+  const created = await platform.database.transaction((sql) => rooms.newUsers.create(sql, user))
   if (isRefused(created))
     throw fault(`${created.refused === 'email_taken' ? 'email' : 'username'} of administrator belongs to another user`)
   await rooms.events.record({ kind: 'user_added', userId: created.id }, client)

@@ -52,6 +52,17 @@ export const sessionBody = (session: Session) => ({
 
 export type SessionProof = Proof & { begunAt: Date }
 
+/** A session whose row this transaction holds. */
+export type HeldSession = SessionProof & { signedInAs: string; generation: number; isBound: boolean }
+
+const heldFrom = (row: store.LockedRow): HeldSession => ({
+  ...proofOf(row),
+  begunAt: row.created_at,
+  signedInAs: row.signed_in_as,
+  generation: row.generation,
+  isBound: row.bound_at !== null,
+})
+
 const fromRow = (row: store.SessionRow): Session => ({
   id: row.id,
   username: row.signed_in_as,
@@ -90,9 +101,9 @@ export const createSessionLookups = ({ database, ...life }: SessionLife & { data
     /**
      * Undefined if the session has ended or the caller's token was replaced. Otherwise the session cannot end before the transaction does.
      */
-    lockOfCaller: async (sql: Transaction, caller: SessionCaller): Promise<SessionProof | undefined> => {
+    lockOfCaller: async (sql: Transaction, caller: SessionCaller): Promise<HeldSession | undefined> => {
       const [row] = await store.lockRecord(sql, caller, liveNow(life))
-      return row && { ...proofOf(row), begunAt: row.created_at }
+      return row && heldFrom(row)
     },
     /** Like `lockOfCaller`, whichever of the session's tokens the caller has. */
     lockLive: async (

@@ -211,7 +211,7 @@ export const rotateRecord = (
     rotation.proven?.binds ?? false,
   ])
 
-type LockedRow = ProofRow & { generation: number; signed_in_as: string; created_at: Date; bound_at: Date | null }
+export type LockedRow = ProofRow & { generation: number; signed_in_as: string; created_at: Date; bound_at: Date | null }
 const lockedSelectList = selectList<LockedRow>({
   generation: true,
   signed_in_as: true,

@@ -20,7 +20,7 @@ import {
   type SessionCaller,
   type SessionFacts,
 } from './session-facts.js'
-import type { SessionProof } from './session-lookups.js'
+import type { HeldSession, SessionProof } from './session-lookups.js'
 import type { EndReason } from './sessions.store.js'
 import * as store from './sessions.store.js'
 import type { RefreshToken } from './tokens.js'
@@ -97,8 +97,13 @@ const createEndings = (tools: SessionTools) => {
   }
 }
 
-/** The user whose proof was checked, with what must be as it was then: the number of undos, and the hash of the password. */
-export type CheckedUser = { id: string; undoCount: number | null; passwordHash: string | null }
+/**
+ * The user whose proof was checked, with what must be as it was then: the number of undos, and the hash of the password. Or a user whose row
+ * this transaction holds already, and who is not disabled.
+ */
+export type CheckedUser =
+  | { id: string; undoCount: number | null; passwordHash: string | null }
+  | { id: string; heldAs: string }
 
 /** The session of a device. It has the times of the proof of another session. */
 export type DeviceSession = { id: string; applicationId: string; proof: Proof }
@@ -125,13 +130,12 @@ const begin = async (
   { client, secondFactorRequired, session }: NewSessionOptions,
 ) => {
   const { tokens, clock } = tools
-  const [names] = await store.lockUser(sql, user)
-  if (!names) return undefined
+  const username = 'heldAs' in user ? user.heldAs : (await store.lockUser(sql, user))[0]?.username
+  if (username === undefined) return undefined
   const now = clock.now()
   const iat = epochSeconds(now)
   const sid = session?.id ?? uuidv7(now)
   const device = session && 'proof' in session ? session : undefined
-  const { username } = names
   const claims = {
     userId: user.id,
     username,
@@ -199,8 +203,8 @@ const lockOfHolder = async (
   return refuse(standing === 'theft' ? 'theft' : 'not_authenticated')
 }
 
-/** `provesUser`: the user has proven who they are with this change. */
-type Replacement = { change: ProofChange; provesUser: boolean }
+/** `provesUser`: the user has proven who they are with this change. `session`: as it was when this transaction locked it. */
+type Replacement = { session: HeldSession; change: ProofChange; provesUser: boolean }
 
 /** Clears the access cookie of a bound session instead: the browser gets another one for a proof by its key. */
 const withoutAccess = (issued: IssuedTokens, now: Date): IssuedTokens => ({
@@ -212,34 +216,30 @@ const withoutAccess = (issued: IssuedTokens, now: Date): IssuedTokens => ({
 
 /**
  * Gives new tokens to a session whose user has just proven who they are, or whose proof or user has changed. Its former tokens are refused
- * from now on. Within the grace time a former token does not end the session, because another tab may be sending it right now. Undefined if
- * the session has ended, or another request has already replaced the caller's token. A session that is bound to its device gets an access
- * token only if the user was proven: the new refresh token alone is worth nothing.
+ * from now on. Within the grace time a former token does not end the session, because another tab may be sending it right now. A session
+ * that is bound to its device gets an access token only if the user was proven: the new refresh token alone is worth nothing.
  */
 const replaceTokens = async (
   tools: SessionTools,
   sql: Transaction,
-  caller: SessionCaller,
-  { client, change, provesUser }: Replacement & { client: Client },
+  { sessionId: sid, userId }: SessionCaller,
+  { session, client, change, provesUser }: Replacement & { client: Client },
 ) => {
   const { tokens, clock, onEnded } = tools
   const now = clock.now()
-  const { sessionId: sid, userId } = caller
-  const [record] = await store.lockRecord(sql, caller, liveNow(tools))
-  if (!record) return undefined
   const iat = epochSeconds(now)
-  const authTime = epochSeconds(record.created_at)
+  const authTime = epochSeconds(session.begunAt)
   const claims = {
     userId,
-    username: record.signed_in_as,
+    username: session.signedInAs,
     sid,
-    gen: record.generation + 1,
+    gen: session.generation + 1,
     auth_time: authTime,
     iat,
     exp: expiryFor(tools, { begun: authTime, refreshed: iat }),
   }
   const text = tokens.signRefresh(claims)
-  const proof = changedProof(proofOf(record), change, now)
+  const proof = changedProof(session, change, now)
   const [holder] = await store.replaceToken(sql, {
     id: sid,
     generation: claims.gen,
@@ -255,7 +255,7 @@ const replaceTokens = async (
   if (!holder) throw new Error('A session has ended although its row is locked')
   sql.afterCommit(() => onEnded({ sid, minGeneration: claims.gen }))
   const issued = issueTokens(tools, holder, { text, claims })
-  return record.bound_at && !provesUser ? withoutAccess(issued, now) : issued
+  return session.isBound && !provesUser ? withoutAccess(issued, now) : issued
 }
 
 const pauseAfterRound = 1 * hours

@@ -133,9 +133,17 @@ const createPasswordGuesses = (parts: Parts) => {
     /** For a signed-in user who confirms their identity with the password. */
     byCaller: limitHook(guessLimiters, async (request, reply) => {
       const { userId, username } = callers.of(request)
-      const user = claimsAnyAccount(parts, request) ? await users.findById(userId) : undefined
+      const isLookedUp = claimsAnyAccount(parts, request)
+      const user = isLookedUp ? await users.findById(userId) : undefined
+      if (isLookedUp) foundFor.set(request, { user })
       return countGuessOfUser(user ?? { ...noAccount, id: userId }, username, request, reply)
     }),
+    /** The signed-in user, whom `byCaller` may have found already. Undefined if there is none, or an operator has disabled them. */
+    enabledCaller: async (request: FastifyRequest) => {
+      const found = foundFor.get(request)
+      const user = found ? found.user : await users.findById(callers.of(request).userId)
+      return user?.disabled ? undefined : user
+    },
     /** For a user who is known by something else than a name, such as a mailed link. */
     byUser: countGuessOfUser,
   }
@@ -168,15 +176,16 @@ const createSignInLimits = (parts: Parts) => {
           : { limiter: byDevice, subject: deviceSubject(user.id, browser), findAttemptedUser }
       const countsByNetwork = browser === undefined || knownDeviceCounter !== 'own'
       const ofNetwork = { limiter: byNetwork, subject: clientNetwork(request) }
-      const counted = countedRequests.countAll(countsByNetwork ? [byAccount, ofNetwork] : [byAccount], request, reply)
-      if (!user.disabled) countedRequests.release(request, reply)
-      return counted
+      const attempts = countsByNetwork ? [byAccount, ofNetwork] : [byAccount]
+      return countedRequests.countAll(attempts, request, reply, { releases: !user.disabled })
     },
     /** Resets the count after a new password, because a thief who knew the earlier one may have used the sign-ins up. */
     resetSignInCount: async (account: DeviceOwner, request: FastifyRequest) => {
       const browser = browserOf(parts, account, request)
-      await cache.forget(limiterKey(byUser.name, userSubject(account.id)))
-      if (browser !== undefined) await cache.forget(limiterKey(byDevice.name, deviceSubject(account.id, browser)))
+      await Promise.all([
+        cache.forget(limiterKey(byUser.name, userSubject(account.id))),
+        browser !== undefined && cache.forget(limiterKey(byDevice.name, deviceSubject(account.id, browser))),
+      ])
     },
   }
 }

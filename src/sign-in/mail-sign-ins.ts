@@ -46,9 +46,11 @@ type Secrets = { token: string; code: string; validFor: number }
 
 /** Chooses the mail for an address, and what the mail opens. Only the reader of the mail learns whether the address has an account. */
 const mailFor = async ({ users, invitations }: Parts, sql: Transaction, email: Email, secrets: Secrets) => {
-  const owner = await users.holdByEmail(sql, email.email)
-  const formerOwner = await users.reservedFor(sql, email.email)
-  const refusal = await invitations.refusalForNew(sql, email)
+  const [owner, formerOwner, refusal] = await Promise.all([
+    users.holdByEmail(sql, email.email),
+    users.reservedFor(sql, email.email),
+    invitations.refusalForNew(sql, email),
+  ])
   if (owner && !owner.disabled && isAddressTrusted(owner)) {
     const values = { ...secrets, username: owner.username }
     const letter = { to: owner.email, userId: owner.id, template: 'mail-sign-in', values } as const
@@ -84,7 +86,7 @@ const begin = (parts: Parts, { email, formerBrowserToken, withheld, facts }: Sig
     const token = randomToken()
     const id = randomUUID()
     // Users are locked before the rows that refer to them. A deletion locks in the same order, so the two cannot deadlock.
-    await users.lockUsersOfAddress(sql, email.email)
+    sql.unawaited(users.lockUsersOfAddress(sql, email.email))
     const secrets = { token, code: mailedCodes.codeOf(id), validFor: mailSignInLifetime }
     const { letter, target } = await mailFor(parts, sql, email, secrets)
     const isSent = !isRefused(await mails.queue(sql, { ...letter, client, withheld }))
@@ -94,9 +96,8 @@ const begin = (parts: Parts, { email, formerBrowserToken, withheld, facts }: Sig
     // would show.
     if (withheld && (await store.keepMail(sql, { from: formerHashes, to: hashes, facts, ...limits })).length > 0)
       return browserToken
-    await store.deleteOfBrowser(sql, formerHashes.browserHash)
     const storedTarget = isSent ? target : noTarget
-    await store.insert(sql, {
+    const row = {
       ...hashes,
       ...limits,
       id,
@@ -105,7 +106,8 @@ const begin = (parts: Parts, { email, formerBrowserToken, withheld, facts }: Sig
       email: storedTarget.email?.email ?? null,
       emailKey: storedTarget.email?.key ?? null,
       facts,
-    })
+    }
+    sql.unawaited(store.deleteOfBrowser(sql, formerHashes.browserHash), store.insert(sql, row))
     return browserToken
   })
 }
@@ -138,7 +140,7 @@ const register = async (
     if (isRefused(admitted)) return admitted
     const { created, usedInvitation } = admitted
     if (isRefused(created)) return nameTaken(created)
-    if (agreedTerms !== undefined) await terms.agree(sql, created.id, agreedTerms)
+    if (agreedTerms !== undefined) sql.unawaited(terms.agree(sql, created.id, agreedTerms))
     return { user: created, facts, usedInvitation }
   })
   return completion.catch((error: unknown) => nameTaken(refuseTakenName(error)))

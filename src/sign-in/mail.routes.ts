@@ -61,9 +61,9 @@ const signInToAccount = async (app: App, proven: Extract<ProvenMail, { userId: s
   /** Locks the user's row, as every change of the account that voids the mail does. */
   const claim = async (sql: Transaction) => {
     const user = await users.lockEnabled(sql, proven.userId)
-    if (!user || !(await mailSignIns.take(sql, proven))) return false
-    await userChanges.proveEmail(sql, user.id)
-    return true
+    if (!user || !(await mailSignIns.take(sql, proven))) return undefined
+    sql.unawaited(userChanges.proveEmail(sql, user.id))
+    return user
   }
   const user = await users.findEnabled(proven.userId)
   return user && signIns.byMail(user, { claim, isNew: false }, { ...browser, facts: proven.facts })

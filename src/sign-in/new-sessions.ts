@@ -27,13 +27,15 @@ export type SignInOutcome =
   | { pending: string; next: NextStep; methods: readonly SecondFactorMethod[] }
 
 /**
- * A sign-in whose session may begin. `passwordHash`: of the password that was checked in this request. `token`: of the sign-in that has
- * waited until now. `answered`: the question that the user has just answered. `registered`: with what the sign-in has created the account.
+ * A sign-in whose session may begin. `isHeld`: whether the transaction holds the row of the user already, as the user is given.
+ * `passwordHash`: of the password that was checked in this request. `token`: of the sign-in that has waited until now. `answered`: the
+ * question that the user has just answered. `registered`: with what the sign-in has created the account.
  */
 type SignInToFinish = {
   by: SignedInBy
   facts: SessionFacts
-  passwordHash?: CheckedUser['passwordHash']
+  isHeld: boolean
+  passwordHash?: string | null
   token?: string | undefined
   answered?: OpenQuestion
   registered?: RegisteredWith | undefined
@@ -75,14 +77,15 @@ const beginAndTell = async (
   parts: Parts,
   sql: Transaction,
   user: User,
-  { by, facts, passwordHash = null, token, registered }: SignInToFinish,
+  { by, facts, isHeld, passwordHash = null, token, registered }: SignInToFinish,
   { client, knownDevices: values }: Browser,
 ): Promise<NewSession | undefined> => {
   const { sessions, userChanges, accountChanges, knownDevices, events, pendingSignIns } = parts
-  const account = { id: user.id, undoCount: user.undoCount ?? 0 }
+  const account = { id: user.id, undoCount: user.undoCount }
   const newValues = values && knownDevices.remember(account, values)
   const browser = knownDevices.browserKey(account, newValues ?? [])
-  const checkedUser = { id: user.id, undoCount: user.undoCount, passwordHash }
+  const { undoCount } = user
+  const checkedUser = isHeld ? { id: user.id, heldAs: user.username } : { id: user.id, undoCount, passwordHash }
   const id = sessions.newId()
   const about = { userId: user.id, sessionId: id }
   const [issued, isFirst] = await Promise.all([
@@ -185,7 +188,7 @@ type NewDeviceSession = {
  * The session of a device that a signed-in user has approved. It is no further way to sign in: it has the proofs of the session that
  * approved it, with their times, and the trigger for second factors checks it like every other session. Its own tokens are given to no one,
  * so only the application can use it. The owner is told by mail, because the approval may be the result of a fraud.
- * False if the user is disabled, or needs another factor by now.
+ * The transaction holds the user, who is not disabled. False if the user needs another factor by now.
  */
 export const beginDeviceSession = async (
   parts: SessionsRoom & AccountChangesRoom & MessagesRoom,
@@ -193,11 +196,11 @@ export const beginDeviceSession = async (
   { user, session, client, program, resource }: NewDeviceSession,
 ) => {
   const { accountChanges, events } = parts
-  const checkedUser = { id: user.id, undoCount: null, passwordHash: null }
+  const heldUser = { id: user.id, heldAs: user.username }
   // Each fact is decided here: apart from its proof, the device gets nothing of the session that has approved it.
   const methods = session.proof.methods as AmrMethod[]
   const facts: SessionFacts = { methods, freshSince: 'now', provider: null, trustedDevice: null }
-  const issued = await beginSession(parts, sql, checkedUser, facts, client, session)
+  const issued = await beginSession(parts, sql, heldUser, facts, client, session)
   if (!issued) return false
   const mail = { programName: program, resourceName: resource }
   await accountChanges.bySignIn(sql, { user: { ...user, ...issued.user }, client }, { new_program: { mail } })

@@ -19,8 +19,7 @@ export const resetLimitsOfOwner = async (
   owner: DeviceOwner,
   request: FastifyRequest,
 ) => {
-  await mailLimits.resetMailedCodeCount(owner.id)
-  await signInLimits.resetSignInCount(owner, request)
+  await Promise.all([mailLimits.resetMailedCodeCount(owner.id), signInLimits.resetSignInCount(owner, request)])
 }
 
 /** Makes this browser known, so that the owner can sign in with it while others guess at the account. */

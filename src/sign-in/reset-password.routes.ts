@@ -60,10 +60,10 @@ const choosePassword = async (app: App, token: string, password: string, client:
   const reset = await accountChanges.byLink({ userId: user.id, client }, 'password_reset', async (sql, owner) => {
     const taken = await oneTimeTokens.takePasswordToken(sql, token)
     if (!taken) return refuse('invalid_link')
-    await userChanges.setPassword(sql, owner.id, passwordHash)
+    sql.unawaited(userChanges.setPassword(sql, owner.id, passwordHash))
     // An operator has handed a printed link to the user: it proves who they are to the operator, and no address.
-    if (taken.isPrinted) await userChanges.openEnrolment(sql, owner.id)
-    else await userChanges.proveEmail(sql, owner.id)
+    if (taken.isPrinted) sql.unawaited(userChanges.openEnrolment(sql, owner.id))
+    else sql.unawaited(userChanges.proveEmail(sql, owner.id))
     return { changes: { password_reset: {} } }
   })
   return isRefused(reset) ? refuse('invalid_link') : { user: reset.user, passwordHash }

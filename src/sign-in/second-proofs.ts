@@ -65,7 +65,7 @@ const finishByCode = async (
     const [isWaiting, isAccepted] = await Promise.all([pendingSignIns.lock(sql, token), accept()])
     if (!isWaiting) return refuse('challenge_over')
     if (!isAccepted) return refuse('wrong_second_factor')
-    const signIn = { by, facts: withSecondProof(pending.facts, method), token }
+    const signIn = { by, facts: withSecondProof(pending.facts, method), isHeld: true, token }
     const outcome = await newSessions.beginWithLink(sql, owner, signIn, link, browser)
     if (!outcome) return refuse('challenge_over')
     const isTrusted = trustDevice && factorProvenBy(method)?.trustsBrowser === true
@@ -138,7 +138,8 @@ export const byPasskey = async (
     const pending = await lockPending(parts, sql, token, user.id)
     const facts = factsByPasskey(pending, factsAtFirst)
     const linkChanges = pending?.link && (await identities.linkByAddress(sql, user, pending.link))
-    const outcome = await newSessions.begin(sql, user, { by, facts, token: pending?.token }, browser, linkChanges)
+    const signIn = { by, facts, isHeld: true, token: pending?.token }
+    const outcome = await newSessions.begin(sql, user, signIn, browser, linkChanges)
     return outcome ? { outcome, hadWaited: pending !== undefined } : refuse('no_session')
   })
   if (isRefused(result)) return undefined
@@ -179,7 +180,8 @@ export const byEnrolment = async <Added, Code extends string>(
     // token.
     const mustWait = await newSessions.hasOpenQuestion(sql, user)
     if (mustWait) await accountChanges.bySignIn(sql, { user, client: browser.client }, added.changes)
-    const signIn = { by, facts: withSecondProof(pending.facts, second), token: mustWait ? undefined : token }
+    const facts = withSecondProof(pending.facts, second)
+    const signIn = { by, facts, isHeld: true, token: mustWait ? undefined : token }
     const outcome: SignInOutcome | undefined = await newSessions.beginWithLink(sql, user, signIn, link, browser)
     // If the sign-in cannot go on, the factor must not stay, because its recovery codes would never be shown.
     if (!outcome) return refuse('challenge_over')
@@ -214,7 +216,7 @@ export const byAnswer = async <Question extends OpenQuestion>(
     const result = await questions.answer(sql, user, question, given)
     if ('refused' in result) return result
     await accountChanges.bySignIn(sql, { user, client: browser.client }, result.changes)
-    const signIn = { by, facts, token, answered: question }
+    const signIn = { by, facts, isHeld: true, token, answered: question }
     return (await newSessions.begin(sql, user, signIn, browser)) ?? refuse('challenge_over')
   })
   if (!('refused' in outcome)) await newSessions.endEarlier(outcome, browser)

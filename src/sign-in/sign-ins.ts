@@ -17,8 +17,11 @@ import type { RegisteredWith, SignInOutcome } from './new-sessions.js'
 import type { Answers } from './open-questions.js'
 import { type AddFactor, byAnswer, byCode, byEnrolment, byPasskey, type SignInParts } from './second-proofs.js'
 
-/** `claim` uses the mail up, once, in the transaction of the session. */
-type ByMail = { claim?: (sql: Transaction) => Promise<boolean>; isNew: boolean }
+/** Uses a proof up in the transaction of what follows, which holds the user from then on. Undefined if it was used before. */
+type Claim = (sql: Transaction) => Promise<User | undefined>
+
+/** `claim` uses the mail up. */
+type ByMail = { claim?: Claim; isNew: boolean }
 
 /** `provenAt`: when the user last signed in at the provider, if the provider says so. */
 type ByProvider = {
@@ -125,7 +128,6 @@ export const createSignIns = (parts: SignInParts) => {
 /**
  * A first proof. `identity` is the linked identity at a provider, which counts only if it was not unlinked meanwhile. `link` is an identity
  * that is linked together with the session. `provenAt` is when the user last gave the proof at the provider, if the provider says so.
- * `claim` uses the proof up in the transaction of what follows. It returns false if the proof was used before.
  */
 type FirstProof = {
   by: FirstBy
@@ -133,7 +135,7 @@ type FirstProof = {
   identity?: Identity
   link?: Identity
   provenAt?: Date | undefined
-  claim?: (sql: Transaction) => Promise<boolean>
+  claim?: Claim
   registered?: RegisteredWith | undefined
 }
 
@@ -150,14 +152,15 @@ const withFirstProof = (facts: SessionFacts, { by, provenAt }: FirstProof): Sess
  */
 const ifStillProven = async <Result extends SignInOutcome | string>(
   { database, users }: SignInParts,
-  { id }: User,
+  user: User,
   { identity, claim }: FirstProof,
-  work: (sql: Transaction) => Promise<Result | undefined>,
+  work: (sql: Transaction, user: User, isHeld: boolean) => Promise<Result | undefined>,
 ) => {
   const result = await commitUnlessRefused(database, async (sql) => {
-    if (identity && !(await users.lockLinked(sql, id, identity))) return refuse('not_linked')
-    if (claim && !(await claim(sql))) return refuse('account_changed')
-    return (await work(sql)) ?? refuse('account_changed')
+    if (identity && !(await users.lockLinked(sql, user.id, identity))) return refuse('not_linked')
+    const held = await claim?.(sql)
+    if (claim && !held) return refuse('account_changed')
+    return (await work(sql, held ?? user, held !== undefined)) ?? refuse('account_changed')
   })
   return isRefused(result) ? undefined : result
 }
@@ -173,11 +176,13 @@ const beginWaiting = async (
   const by = waitingWayOf(first.by)
   const { passwordHash = null, link } = first
   const waiting = { user, kind, by, facts, passwordHash, link, isOpened: provesMail(first.by), client }
-  const pending = await ifStillProven(parts, user, first, (sql) => parts.pendingSignIns.begin(sql, waiting))
-  if (pending === undefined) return undefined
   const reason = `${labelOf(by)}${kind === 'enrolment' ? ' enrolment' : ''}`
-  await parts.events.record({ kind: 'second_factor_asked', userId: user.id, reason }, client)
-  return pending
+  return ifStillProven(parts, user, first, async (sql) => {
+    const pending = await parts.pendingSignIns.begin(sql, waiting)
+    if (pending === undefined) return undefined
+    await parts.events.recordInside(sql, { kind: 'second_factor_asked', userId: user.id, reason }, client)
+    return pending
+  })
 }
 
 /**
@@ -196,7 +201,9 @@ const beginOrWait = async (
   const signIn = { by, facts, passwordHash, registered }
   const outcome = link
     ? undefined
-    : await ifStillProven(parts, user, first, (sql) => newSessions.begin(sql, user, signIn, browser))
+    : await ifStillProven(parts, user, first, (sql, owner, isHeld) =>
+        newSessions.begin(sql, owner, { ...signIn, isHeld }, browser),
+      )
   if (outcome) return outcome
   const nextStep = await factors.nextStepFor(user.id)
   if (!nextStep) return undefined
@@ -205,7 +212,9 @@ const beginOrWait = async (
   const trustedDevice = mayUseTrustedDevice ? await trustedDevices.find(user.id, browser.trustedDevices) : undefined
   if (trustedDevice !== undefined) {
     const trusted = { ...signIn, facts: { ...facts, trustedDevice } }
-    return ifStillProven(parts, user, first, (sql) => newSessions.beginWithLink(sql, user, trusted, link, browser))
+    return ifStillProven(parts, user, first, (sql, owner, isHeld) =>
+      newSessions.beginWithLink(sql, owner, { ...trusted, isHeld }, link, browser),
+    )
   }
   const pending = await beginWaiting(parts, user, first, next, { ...browser, facts })
   return pending === undefined ? undefined : { pending, next, methods }

@@ -99,21 +99,22 @@ export const createNewUsers = (given: Given) => {
     return taken && refuse(loginNames[taken].taken)
   }
 
-  /** Creates an account. Throws a unique violation if the name is reserved for its former owner at the same moment. */
-  const create = async (sql: Sql, user: UserToCreate) => {
-    const refusal = await refusalIfTaken(sql, user)
-    if (refusal) return refusal
+  /**
+   * Creates an account with names that were free when they were chosen. Throws a unique violation if the name is reserved for its former
+   * owner.
+   */
+  const createWithFree = async (sql: Transaction, user: UserToCreate) => {
     const now = clock.now()
-    await Promise.all([
-      usernames.release(sql, [user.username.key]),
-      store.releaseEmail(sql, user.email.key, clock.offset()),
-    ])
+    sql.unawaited(usernames.release(sql, [user.username.key]), store.releaseEmail(sql, user.email.key, clock.offset()))
     const insert = () =>
       firstUser(store.insert(sql, { emailProven: false, emailClaimed: false, ...user, id: uuidv7(now), now }))
     const created = (await insert()) ?? (await refusalIfTaken(sql, user)) ?? (await insert())
     // Without a row, another transaction is deleting the expired reservation of the address. A later attempt succeeds.
     return created ?? refuse('email_taken')
   }
+
+  const create = async (sql: Transaction, user: UserToCreate) =>
+    (await refusalIfTaken(sql, user)) ?? createWithFree(sql, user)
 
   /**
    * Creates an account for a provider's user, with the given username or the first free one with a number. `admit` decides in
@@ -145,5 +146,5 @@ export const createNewUsers = (given: Given) => {
     throw new Error('No free username was found')
   }
 
-  return { create, freeUsername, withFreeUsername, createFromProvider }
+  return { createWithFree, create, freeUsername, withFreeUsername, createFromProvider }
 }

@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '../../src/lib/clock.js'
 import { minutes } from '../../src/lib/durations.js'
-import { type Cache, reserveOne, type SharedCache } from '../../src/platform/cache/cache.js'
+import { type Cache, type Reservation, reserveOne, type SharedCache } from '../../src/platform/cache/cache.js'
 import { createMemoryCache } from '../../src/platform/cache/memory.js'
 import { openCache } from '../../src/platform/cache/open.js'
 import { createPostgresCache } from '../../src/platform/cache/postgres.js'
@@ -195,6 +195,37 @@ describe.each(cacheKinds)('counters $name', ({ open }) => {
       await cache.refund([...taken, { key: key(), window: { id: '1', countedBy: 'shared' } }])
       const after = await cache.reserveAll(attempts)
       expect(after.map(({ remaining }) => remaining)).toEqual([4, 4, 4])
+    })
+
+    it('count and give back in one step, also if the limit refuses', async () => {
+      const [guess, full] = [key(), key()]
+      await take(full, 5)
+      const { window } = await cache.reserve(guess, limit)
+      const taken = [{ key: guess, window }]
+      const [refused] = await cache.reserveAll([{ key: full, limit }], taken)
+      expect(refused?.granted).toBe(false)
+      expect(await cache.reserve(guess, limit)).toMatchObject({ remaining: 4 })
+      const [again] = await cache.reserveAll([{ key: guess, limit }], taken)
+      expect(again).toMatchObject({ granted: true, remaining: 4 })
+    })
+
+    it('wait for none that counts what they give back, and gives back what they count', async () => {
+      const [one, two] = [key(), key()]
+      const windows = new Map<string, Reservation>()
+      for (const name of [one, two]) windows.set(name, await cache.reserve(name, { ...limit, maximum: 100 }))
+      const step = (counted: string, returned: string) => {
+        const taken = {
+          key: returned,
+          window: windows.get(returned)?.window ?? { id: '', countedBy: 'local' },
+        } as const
+        return cache.reserveAll([{ key: counted, limit: { ...limit, maximum: 100 } }], [taken])
+      }
+      const all = await Promise.all(Array.from({ length: 40 }, (_, n) => (n % 2 ? step(one, two) : step(two, one))))
+      expect(
+        all
+          .flat()
+          .every(({ granted, window }) => granted && window.countedBy === [...windows.values()][0]?.window.countedBy),
+      ).toBe(true)
     })
 
     it('grant exactly five of forty parallel attempts that count in two orders', async () => {

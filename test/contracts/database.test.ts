@@ -1,6 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { type Database, StoreUnavailable, TransactionMisuse } from '../../src/platform/database/database.js'
+import {
+  type Database,
+  StoreUnavailable,
+  type Transaction,
+  TransactionMisuse,
+} from '../../src/platform/database/database.js'
 import { testPostgres } from '../support/databases.js'
 import { recordStores } from '../support/recorded-stores.js'
 import { openPostgresStore, type TestStore } from '../support/stores.js'
@@ -191,7 +196,7 @@ describe('PostgreSQL', () => {
       await work()
       seen.length = 0
       expect(await work()).toEqual([[{ a: 1 }], [{ b: 2 }], [{ c: 3 }]])
-      expect(seen.map(({ asked }) => asked)).toEqual([['begin', 'select 0'], texts, ['commit']])
+      expect(seen.map(({ asked }) => asked)).toEqual([['begin', 'select 0', ...texts], ['commit']])
       await recorded.close()
       await close()
     })
@@ -205,6 +210,40 @@ describe('PostgreSQL', () => {
       })
       await expect(all).resolves.toHaveLength(5)
       await hasty.close()
+    })
+
+    it('changes nothing before it has begun, and commits together with what its work does not wait for', async () => {
+      const { seen, databaseUrl, close } = await recordStores({ databaseUrl: store.url })
+      const recorded = testPostgres(databaseUrl)
+      const [awaited, last] = [`update notes set text = 'a' where id = -3`, `update notes set text = 'b' where id = -3`]
+      const work = () =>
+        recorded.transaction(async (sql) => {
+          await Promise.all([sql.query('select 0'), sql.query(awaited)])
+          sql.unawaited(sql.query(last))
+        })
+      await work()
+      seen.length = 0
+      await work()
+      expect(seen.map(({ asked }) => asked)).toEqual([['begin', 'select 0'], [awaited], [last, 'commit']])
+      await recorded.close()
+      await close()
+    })
+
+    it('keeps nothing if a statement fails for which its work does not wait, and says why', async () => {
+      const said: string[] = []
+      const insert = 'insert into notes values (18, null)'
+      const work = (last: (sql: Transaction) => Promise<unknown>) =>
+        database.transaction(async (sql) => {
+          sql.afterCommit(() => said.push('committed'))
+          await sql.query('select 1')
+          sql.unawaited(sql.query(insert), last(sql))
+        })
+      await expect(work((sql) => sql.query('select 1/0'))).rejects.toMatchObject({ code: '22012' })
+      await expect(work((sql) => sql.query('select $1', [undefined]))).rejects.toThrow('A parameter is undefined')
+      const alone = database.transaction(async (sql) => sql.unawaited(sql.query('select 1/0'), sql.query(insert)))
+      await expect(alone).rejects.toMatchObject({ code: '22012' })
+      expect(said).toEqual([])
+      expect(await database.query('select 1 from notes where id = 18')).toEqual([])
     })
 
     it('fails with the first error of those that were started together', async () => {

@@ -48,7 +48,7 @@ describe('identities on PostgreSQL', () => {
 
   const withPassword = async (name: string) => {
     const user = { email: emailOf(name), username: good(readUsername(name)), name: null, passwordHash: 'hash' }
-    return good(await newUsers.create(store.database, user))
+    return good(await store.database.transaction((sql) => newUsers.create(sql, user)))
   }
   const newcomer = (name: string, identity: ReturnType<typeof google> | ReturnType<typeof github>) =>
     newUsers.createFromProvider({ email: emailOf(name), username: name, name: null, identity })

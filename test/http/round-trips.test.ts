@@ -28,6 +28,8 @@ let folder: string
 let database: Awaited<ReturnType<typeof freshPostgres>>
 let stores: Awaited<ReturnType<typeof recordStores>>
 let latchkey: Latchkey
+/** Without Redis: its counters are in PostgreSQL. */
+let alone: Latchkey
 let notes: Awaited<ReturnType<typeof openidApplication>>
 let tv: Awaited<ReturnType<typeof addApplication>>
 let root: Awaited<ReturnType<typeof signedUpInGroup>>
@@ -37,9 +39,12 @@ beforeAll(async () => {
   await writeFile(SERVICE_KEYS_FILE, `${program.line}\n`)
   database = await freshPostgres()
   stores = await recordStores({ databaseUrl: database.url, redisUrl: String(process.env.TEST_REDIS_URL) })
-  const recorded = { DATABASE_URL: stores.databaseUrl, REDIS_URL: stores.redisUrl, REDIS_PREFIX: `${database.url}:` }
-  const settings = { ...recorded, SERVICE_KEYS_FILE, MAIL_SIGN_IN: 'on', ADMIN_GROUP: 'admins' }
+  const redis = { REDIS_URL: stores.redisUrl, REDIS_PREFIX: `${database.url}:` }
+  // With few connections, each has prepared its statements early.
+  const recorded = { DATABASE_URL: stores.databaseUrl, DATABASE_POOL: '2' }
+  const settings = { ...recorded, ...redis, SERVICE_KEYS_FILE, MAIL_SIGN_IN: 'on', ADMIN_GROUP: 'admins' }
   latchkey = await startLatchkey({ settings })
+  alone = await startLatchkey({ settings: { ...recorded, REDIS_URL: '' } })
   notes = await openidApplication(latchkey)
   const device = { kind: 'native', home: 'tv.example:/', redirectAddresses: ['tv.example:/cb'] } as const
   tv = await addApplication(latchkey, { name: 'Television', ...device, deviceFlow: true })
@@ -47,6 +52,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await latchkey.stop()
+  await alone.stop()
   await stores.close()
   await database.drop()
   await rm(folder, { recursive: true })
@@ -67,6 +73,7 @@ const isBeside = (asked: string) => beside.some((pattern) => pattern.test(asked.
 const isOfRequest = ({ asked }: RoundTrip) => asked.some((each) => !isBeside(each) && each !== 'begin')
 
 type Counts = { postgres: number; redis: number }
+const aloneSection = 'Without Redis: '
 const counts = new Map<string, Counts>()
 
 const quietMs = 25
@@ -122,17 +129,27 @@ const registrations = async (name: string) => {
   await count('POST /api/auth/verify-email', () => tab.post('/api/auth/verify-email', { token }))
 }
 
-const signIns = async (name: string) => {
-  const tab = await latchkey.signedUp(name)
-  const known = latchkey.browser()
+/** The requests whose speed is noticed most. `section` says where they are written. */
+const mostFrequent = async (on: Latchkey, name: string, section = '') => {
+  const tab = await on.signedUp(name)
+  const known = on.browser()
   const login = (of: Browser, username = name, password = goodPassword) => of.post('/login', { username, password })
   await login(known)
   for (const name of [...known.jar.keys()]) if (!/device|known/.test(name)) known.jar.delete(name)
-  await count('POST /login, a known device', () => login(known))
-  await count('POST /login, a new device', () => login(latchkey.browser()))
-  await count('POST /login, a wrong password', () => login(latchkey.browser(), name, 'wrong'))
-  await count('POST /login, an unknown name', () => login(latchkey.browser(), 'nobody'))
-  await count('POST /api/auth/refresh', () => tab.post('/api/auth/refresh'))
+  await count(`${section}POST /login, a known device`, () => login(known))
+  await count(`${section}POST /login, a new device`, () => login(on.browser()))
+  await count(`${section}POST /login, a wrong password`, () => login(on.browser(), name, 'wrong'))
+  await count(`${section}POST /login, an unknown name`, () => login(on.browser(), 'nobody'))
+  await count(`${section}POST /api/auth/refresh`, () => tab.post('/api/auth/refresh'))
+  return tab
+}
+
+const withoutRedis = async (name: string) => {
+  await mostFrequent(alone, name, aloneSection)
+}
+
+const signIns = async (name: string) => {
+  const tab = await mostFrequent(latchkey, name)
   for (const path of [
     'me',
     'verify',
@@ -272,16 +289,26 @@ const programs = async (name: string) => {
   await count('GET /api/service/revocations', () => send('GET', 'revocations'))
 }
 
-const journeys = { registrations, signIns, changes, factors, mailSignIns, applications, administrators, programs }
+const journeys = {
+  registrations,
+  signIns,
+  changes,
+  factors,
+  mailSignIns,
+  applications,
+  administrators,
+  programs,
+  withoutRedis,
+}
 
 /** The first time prepares statements and fills memories. */
-const times = 3
+const times = 4
 
 const head = `# Round trips
 
 How often a request waits for a store, on the way on which all goes well, in a process that has been running for a while. Statements of a
-transaction that are sent together are one round trip. Mails and webhooks are sent afterwards. This table is generated, and a test fails if a
-request needs more.
+transaction that are sent together are one round trip. Mails and webhooks are sent afterwards. \`Without Redis\` the limits count in PostgreSQL,
+too. This table is generated, and a test fails if a request needs more.
 
 | request | PostgreSQL | Redis |
 |---|---:|---:|

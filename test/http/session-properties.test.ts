@@ -117,9 +117,10 @@ it('at most one live successor, and nothing lives after it was ended', async () 
   const prove = async (model: Model) => {
     const { sid: sessionId, gen: generation } = claimsOf(model.tokens.at(-1) ?? '')
     const caller = { sessionId, userId: user.id, generation }
-    const issued = await latchkey.sql.transaction((sql) =>
-      sessions.replaceTokens(sql, caller, client, { change: {}, provesUser: true }),
-    )
+    const issued = await latchkey.sql.transaction(async (sql) => {
+      const session = await latchkey.app.rooms.sessionLookups.lockOfCaller(sql, caller)
+      return session && sessions.replaceTokens(sql, caller, client, { session, change: {}, provesUser: true })
+    })
     if (!issued) return
     expect(model.isEnded).toBe(false)
     model.voided = { token: model.tokens.at(-1) ?? '', at: now() }

@@ -102,7 +102,7 @@ it.each(['step-up', 'change-password'])('refuses every copied token after a %s, 
 })
 
 it('refuses a request with a copied token if the owner steps up at the same moment', async () => {
-  const { users, sessions } = latchkey.app.rooms
+  const { users, sessions, sessionLookups } = latchkey.app.rooms
   const changes = createEmailChanges(latchkey)
   const tab = await latchkey.signedUp('quick')
   await changes.ask(tab, 'quick@example.org')
@@ -121,14 +121,10 @@ it('refuses a request with a copied token if the owner steps up at the same mome
         { sessionId: String(sid), userId, generation: Number(gen) },
         await users.lock(sql, userId),
       ]
+      const session = user && (await sessionLookups.lockOfCaller(sql, caller))
+      const change = { change: { proven: 'pwd' }, provesUser: true } as const
       const issued =
-        user &&
-        (await sessions.replaceTokens(
-          sql,
-          caller,
-          { ip: '', userAgent: '' },
-          { change: { proven: 'pwd' }, provesUser: true },
-        ))
+        session && (await sessions.replaceTokens(sql, caller, { ip: '', userAgent: '' }, { session, ...change }))
       tab.jar.set('access_token', issued?.accessToken ?? '')
       tab.jar.set('refresh_token', issued?.refreshToken ?? '')
     }

@@ -62,7 +62,8 @@ here. The command asks for the password without showing it. The rules are the sa
     const faults = await passwords.faults(password, { username: username.username, email: email.email, name })
     if (faults.length > 0) throw new CommandFailure(faults.join('\n'))
     const passwordHash = await passwords.hash(password)
-    const user = await newUsers.create(database, { email, username, name, passwordHash, language })
+    const person = { email, username, name, passwordHash, language }
+    const user = await database.transaction((sql) => newUsers.create(sql, person))
     if (isRefused(user)) throw new CommandFailure(refusalSentences[user.refused])
     await events.record({ kind: 'user_added', userId: user.id }, operator)
     return { json: { id: user.id, username: user.username }, text: `Added ${user.username} (${user.id}).` }

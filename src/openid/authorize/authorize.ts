@@ -119,7 +119,7 @@ const makeCode = (
     if (isRefused(outcome)) return outcome
     // For a resource the user is asked each time, so nothing is kept that would answer for them.
     if (hasAgreed && pending.resource) return outcome
-    if (hasAgreed) await consents.give(sql, user.id, client.id, sharedScopes(request))
+    if (hasAgreed) sql.unawaited(consents.give(sql, user.id, client.id, sharedScopes(request)))
     else if (!(await stillAgrees(services, sql, pending, user))) return refuse('consent_withdrawn')
     return outcome
   })

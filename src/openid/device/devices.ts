@@ -114,7 +114,7 @@ const approveInside = (services: DeviceServices, { holder, origin }: Approver, {
     const proof = await holdForApplication(services, sql, holder, clientId)
     if (isRefused(proof)) return proof
     if (!(await deviceRequests.approve(sql, userCode, { userId, sessionId }))) return refuse('over')
-    await consents.give(sql, userId, clientId, scopes)
+    sql.unawaited(consents.give(sql, userId, clientId, scopes))
     return { approved: true }
   })
 

@@ -60,7 +60,7 @@ const issueCode = async (exchange: TokenExchange, sql: Transaction, holder: Toke
   if (authorization.is_first && !ownSession)
     await events.recordInside(sql, { kind: 'application_used', userId, sessionId: sid, reason: client.name }, origin)
   const code = randomToken()
-  await store.insertCode(sql, {
+  const inserted = store.insertCode(sql, {
     hash: fingerprint(code),
     authorizationId: authorization.id,
     redirectUri,
@@ -75,6 +75,7 @@ const issueCode = async (exchange: TokenExchange, sql: Transaction, holder: Toke
     lifetime: codeLifetime,
     clockOffset: clock.offset(),
   })
+  sql.unawaited(inserted)
   return { code, sid }
 }
 

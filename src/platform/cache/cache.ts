@@ -37,9 +37,9 @@ export type Cache = {
   reserve(key: string, limit: Limit): Promise<Reservation>
   /**
    * Counts the attempts one after the other, in one round trip where the store can. If one is refused, those after it are not counted,
-   * and its reservation is the last.
+   * and its reservation is the last. `returned` is given back in the same moment, whatever is refused.
    */
-  reserveAll(attempts: readonly Attempt[]): Promise<Reservation[]>
+  reserveAll(attempts: readonly Attempt[], returned?: readonly Taken[]): Promise<Reservation[]>
   /** Gives reservations back whose windows are still open. No counter goes below zero, and no key is created. */
   refund(taken: readonly Taken[]): Promise<void>
   /** Removes the counter, so everything is available again at once. */

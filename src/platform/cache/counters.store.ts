@@ -19,6 +19,37 @@ export const count = (sql: Sql, attempts: readonly Attempt[], mayBegin: boolean,
     ],
   )
 
+/**
+ * As `count`, after two rows of nulls: for the locks, which are taken together, and for what is given back. A condition that leaves these
+ * rows out would keep PostgreSQL from calling the functions.
+ */
+export const countAndGiveBack = async (
+  sql: Sql,
+  attempts: readonly Attempt[],
+  returned: readonly Taken[],
+  mayBegin: boolean,
+  offset: number,
+) => {
+  const rows = await sql.query<CountedRow>(
+    `select null::boolean as granted, null::bigint as remaining, null::bigint as "resetsIn", null::bigint as ends
+       from lock_counters($1::text[] || $6::text[])
+     union all
+     select null, null, null, null from refund_attempts($6::text[], $7::bigint[])
+     union all
+     select granted, remaining, resets_in, window_end from count_attempts($1::text[], $2::bigint[], $3::bigint[], $4, $5)`,
+    [
+      attempts.map(({ key }) => key),
+      attempts.map(({ limit }) => limit.maximum),
+      attempts.map(({ limit }) => limit.window),
+      mayBegin,
+      offset,
+      returned.map(({ key }) => key),
+      returned.map(({ window }) => window.id),
+    ],
+  )
+  return rows.slice(2)
+}
+
 export const giveBack = (sql: Sql, taken: readonly Taken[]) =>
   sql.query('select refund_attempts($1::text[], $2::bigint[])', [
     taken.map(({ key }) => key),

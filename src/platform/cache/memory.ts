@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.js'
 import { minutes } from '../../lib/durations.js'
-import type { Attempt, Cache, Limit, MissedCounts, Reservation } from './cache.js'
+import type { Attempt, Cache, Limit, MissedCounts, Reservation, Taken } from './cache.js'
 
 /**
  * The counters in this process also remember the last answers of the shared store. If the store fails, they continue from there, and
@@ -146,6 +146,10 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
     put(key, { ...counter, used: counter.used - 1, unreported: Math.max(0, counter.unreported - unreportedCount) })
   }
 
+  const refund = (taken: readonly Taken[]) => {
+    for (const { key, window } of taken) giveBack(key, window.id, 1)
+  }
+
   const reserveAll = (attempts: readonly Attempt[]) => {
     const reservations: Reservation[] = []
     for (const { key, limit } of attempts) {
@@ -158,10 +162,11 @@ export const createMemoryCache = ({ clock, maximumKeys }: { clock: Clock; maximu
 
   return {
     reserve: async (key, limit) => reserve(key, limit),
-    reserveAll: async (attempts) => reserveAll(attempts),
-    refund: async (taken) => {
-      for (const { key, window } of taken) giveBack(key, window.id, 1)
+    reserveAll: async (attempts, returned = []) => {
+      refund(returned)
+      return reserveAll(attempts)
     },
+    refund: async (taken) => refund(taken),
     forget: async (key) => counters.remove(key),
     ...createSharedNotes(clock, counters),
     noteRefund: (key, windowId) => giveBack(key, windowId, 0),

@@ -90,8 +90,12 @@ export const createPostgresCache = async (deps: Dependencies): Promise<SharedCac
       throw new StoreUnavailable(`PostgreSQL did not count within ${commandTimeout} ms`)
     })
 
-  const reserveAll: SharedCache['reserveAll'] = async (attempts) => {
-    const rows = await withinDeadline(store.count(pool, attempts, room.isLeft(), clock.offset()))
+  const reserveAll: SharedCache['reserveAll'] = async (attempts, returned = []) => {
+    const counted =
+      returned.length === 0
+        ? store.count(pool, attempts, room.isLeft(), clock.offset())
+        : store.countAndGiveBack(pool, attempts, returned, room.isLeft(), clock.offset())
+    const rows = await withinDeadline(counted)
     const begun = rows.filter((row, place) => row.granted && row.remaining + 1 === attempts[place]?.limit.maximum)
     room.noteMade(begun.length)
     return rows.map(({ granted, remaining, resetsIn, ends }) => ({

@@ -239,6 +239,10 @@ export const createRedisCache = ({ address, prefix, clock, log, commandTimeout }
   const giveBackAll = (taken: readonly Taken[]) =>
     client.refundKeys(...withKeys(taken), ...taken.map(({ window }) => window.id))
 
+  const refund = async (taken: readonly Taken[]) => {
+    await (isCluster ? Promise.all(taken.map((each) => giveBackAll([each]))) : giveBackAll(taken))
+  }
+
   /** The keys of a Cluster are on different nodes, and the next one is counted only if this one is granted. */
   const askOneByOne = async (attempts: readonly Attempt[]) => {
     const reservations: Reservation[] = []
@@ -250,11 +254,16 @@ export const createRedisCache = ({ address, prefix, clock, log, commandTimeout }
   }
 
   return {
-    reserveAll: (attempts) => withinDeadline(() => (isCluster ? askOneByOne(attempts) : askForAll(attempts))),
-    refund: (taken) =>
+    reserveAll: (attempts, returned = []) =>
       withinDeadline(async () => {
-        await (isCluster ? Promise.all(taken.map((each) => giveBackAll([each]))) : giveBackAll(taken))
+        // Sent together, in this order.
+        const [, reservations] = await Promise.all([
+          returned.length > 0 && refund(returned),
+          isCluster ? askOneByOne(attempts) : askForAll(attempts),
+        ])
+        return reservations
       }),
+    refund: (taken) => withinDeadline(() => refund(taken)),
     forget: (key) =>
       withinDeadline(async () => {
         await client.del(prefix + key)

@@ -1,6 +1,6 @@
 import { seconds } from '../../lib/durations.js'
 import type { Log } from '../log.js'
-import { type Attempt, type Cache, type Reservation, reserveOne, type SharedCache } from './cache.js'
+import { type Attempt, type Cache, type Reservation, reserveOne, type SharedCache, type Taken } from './cache.js'
 import type { MemoryCache } from './memory.js'
 
 type ReachabilityDependencies = {
@@ -128,18 +128,26 @@ export const createResilientCache = ({
 
   const reachability = createReachability({ ping: () => shared.ping(), catchUp: carryAll, log, probeEvery })
 
-  const askShared = async (attempts: readonly Attempt[]) => {
+  const askShared = async (attempts: readonly Attempt[], returned: readonly Taken[]) => {
     const reservations = await reachability.attempt(async () => {
       // These keys may have been counted here after an outage, while the other keys were reported.
       const unreported = attempts.filter(({ key }) => local.hasUnreported(key))
       if (unreported.length > 0) await carry(unreported.map(({ key }) => key))
-      return shared.reserveAll(attempts)
+      return shared.reserveAll(attempts, returned)
     })
     return reservations && noteAnswers(local, attempts, reservations)
   }
 
-  const reserveAll = async (attempts: readonly Attempt[]): Promise<Reservation[]> => {
-    const counted = await askShared(attempts)
+  /** Gives back what this process has counted by itself, and returns the rest. */
+  const refundOwn = async (taken: readonly Taken[]) => {
+    await local.refund(taken.filter(({ window }) => window.countedBy === 'local'))
+    return taken.filter(({ window }) => window.countedBy === 'shared')
+  }
+
+  const reserveAll = async (attempts: readonly Attempt[], returned: readonly Taken[] = []): Promise<Reservation[]> => {
+    const shares = returned.length > 0 ? await refundOwn(returned) : []
+    const counted = await askShared(attempts, shares)
+    for (const { key, window } of shares) local.noteRefund(key, window.id)
     if (!counted) return local.reserveAll(attempts)
     const missing = attempts[counted.length]
     if (!missing || counted.at(-1)?.granted === false) return counted
@@ -154,8 +162,7 @@ export const createResilientCache = ({
     reserveAll,
     // If the shared store cannot be reached, the reservations stay counted there until their windows end.
     refund: async (taken) => {
-      await local.refund(taken.filter(({ window }) => window.countedBy === 'local'))
-      const shares = taken.filter(({ window }) => window.countedBy === 'shared')
+      const shares = await refundOwn(taken)
       if (shares.length === 0) return
       await reachability.attempt(() => shared.refund(shares))
       for (const { key, window } of shares) local.noteRefund(key, window.id)

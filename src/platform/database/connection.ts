@@ -5,9 +5,10 @@ import { withTimeout } from '../../lib/timing.js'
 import { StoreUnavailable } from './database.js'
 
 /**
- * One connection. Its statements run in the order in which they were called. In a transaction that has begun, one is sent without waiting for
- * the answers to those before it, so statements that wait together take one round trip. If one of them fails, the server refuses those after
- * it. A connection that broke or hung is not used again.
+ * One connection. Its statements run in the order in which they were called. In a transaction, one is sent without waiting for the answers
+ * to those before it, so statements that wait together take one round trip. If one of them fails, the server refuses those after it. Until it
+ * is known that the transaction has begun, only reads are sent: a change would stay if it had not. A connection that broke or hung is not
+ * used again.
  */
 export type Connection = {
   query<Row>(text: string, parameters?: readonly unknown[]): Promise<Row[]>
@@ -51,13 +52,19 @@ export const openConnection = async ({
   const client = new Client({ ...config, types: columnTypes, pipeline: true })
   const proof = requiresScram ? watchForProof(client) : undefined
   const life = createLife(client, config, (isHung) => connection.onClosed(isHung))
-  let prepared: Prepared | undefined
-  const inTurn = createTurns(client, life, deadlineMs)
+  let prepared: Set<string> | undefined
+  const begin: Begin = { underWay: undefined }
+  const inTurn = createTurns(client, life, begin, deadlineMs)
 
   const connection: Connection = {
-    query: (text, parameters = []) => inTurn(() => execute(client, prepared, text, parameters)),
-    queryInTransaction: (text, parameters = []) =>
-      inTurn(() => executeInTransaction(client, prepared, text, parameters)),
+    query: (text, parameters = []) => {
+      const statement = readStatement(text, parameters)
+      return inTurn(() => execute(client, prepared, statement))
+    },
+    queryInTransaction: (text, parameters = []) => {
+      const statement = readStatement(text, parameters)
+      return inTurn(() => executeInTransaction(client, prepared, begin, statement), statement.isRead)
+    },
     isInTransaction: () => isInTransaction(client),
     script: (text) => inTurn(async () => commandOf(await client.query(text))),
     submit: (query) => {
@@ -66,7 +73,7 @@ export const openConnection = async ({
       return client.query(query)
     },
     keepStatements: () => {
-      prepared = { columns: new Map(), undescribed: withoutDescriptions(client) }
+      prepared = new Set()
     },
     isOpen: life.isOpen,
     get processId() {
@@ -92,31 +99,38 @@ export const openConnection = async ({
 
 type Life = ReturnType<typeof createLife>
 
+/** `underWay`: resolves as soon as it is known whether the transaction has begun. */
+type Begin = { underWay: Promise<void> | undefined }
+
+type Turn = { before: Promise<unknown>; end: () => void; isRead: boolean }
+
 /** Sends statements in the order in which they were called. */
-const createTurns = (client: Client, life: Life, deadlineMs: number) => {
-  // A statement that comes alone, as most do, waits for neither: each wait is a round of microtasks.
-  let lastTurn: Promise<void> | undefined
-  let lastAnswer: Promise<unknown> | undefined
+const createTurns = (client: Client, life: Life, begin: Begin, deadlineMs: number) => {
+  let nextTurn: Promise<unknown> = Promise.resolve()
+  let lastAnswer: Promise<unknown> = Promise.resolve()
 
   /** In a transaction, the turn of a statement ends when it is sent, otherwise when it is answered. */
-  const run = async <Result>(
-    statement: () => Promise<Result>,
-    turn: Promise<void> | undefined,
-    before: Promise<unknown> | undefined,
-    endTurn: () => void,
-  ) => {
-    if (turn) await turn
+  const send = async <Result>(statement: () => Promise<Result>, turn: Turn) => {
+    await turn.before
+    if (!turn.isRead) await begin.underWay
     if (!life.isOpen()) {
-      endTurn()
+      turn.end()
       throw new StoreUnavailable('The connection to the database is closed')
     }
     const hasBegun = isInTransaction(client)
-    if (hasBegun) holdUntilAllAreCalled(client)
+    holdUntilAllAreCalled(client)
     const answer = statement()
-    answer.then(endTurn, endTurn)
-    if (hasBegun) endTurn()
+    answer.catch(() => undefined)
+    if (hasBegun || begin.underWay) turn.end()
+    else answer.then(turn.end, turn.end)
+    return { answer }
+  }
+
+  const run = async <Result>(statement: () => Promise<Result>, turn: Turn) => {
+    const before = lastAnswer
+    const { answer } = await send(statement, turn)
     // The server works on one after the other, and has its time for each.
-    if (before) await before
+    await before
     try {
       return await withTimeout(answer, deadlineMs, () => {
         life.giveUp()
@@ -130,23 +144,14 @@ const createTurns = (client: Client, life: Life, deadlineMs: number) => {
     }
   }
 
-  return <Result>(statement: () => Promise<Result>): Promise<Result> => {
-    let resolveTurn = () => {}
-    const turn = new Promise<void>((resolve) => {
-      resolveTurn = resolve
+  return <Result>(statement: () => Promise<Result>, isRead = false): Promise<Result> => {
+    const before = nextTurn
+    let end = () => {}
+    nextTurn = new Promise<void>((resolve) => {
+      end = resolve
     })
-    const endTurn = () => {
-      if (lastTurn === turn) lastTurn = undefined
-      resolveTurn()
-    }
-    const [turnBefore, answerBefore] = [lastTurn, lastAnswer]
-    lastTurn = turn
-    const result = run(statement, turnBefore, answerBefore, endTurn)
-    const end = () => {
-      if (lastAnswer === answered) lastAnswer = undefined
-    }
-    const answered = result.then(end, end)
-    lastAnswer = answered
+    const result = run(statement, { before, end, isRead })
+    lastAnswer = result.catch(() => undefined)
     return result
   }
 }
@@ -210,108 +215,51 @@ const createLife = (client: Client, config: ClientConfig, onClosed: (isHung: boo
   }
 }
 
-type Column = { name: string; read: (text: string) => unknown }
-type Answered = {
-  handleRowDescription(message: { fields: readonly { name: string; dataTypeID: number }[] }): void
-  handleDataRow(message: { fields: readonly (string | null)[] }): void
-  handleCommandComplete(): void
-}
-
-/** The statements that the server keeps for this connection: the columns of each, by its name. */
-type Prepared = { columns: Map<string, readonly Column[]>; undescribed: Client['connection'] }
-
-/** The driver asks for a description of the columns with every statement. What is sent with this does not ask. */
-const withoutDescriptions = ({ connection }: Client): Client['connection'] =>
-  Object.assign(Object.create(connection), { describe: () => undefined })
-
-/**
- * Reads the rows of an answer in place of the driver, which would make a list of columns anew for each. A statement that the server keeps has
- * the same columns as long as it is kept: the server refuses to run it otherwise. So they are described only once, which saves 15 µs of a
- * refresh.
- */
-const createReader = <Row>(name: string | undefined, prepared: Prepared | undefined) => {
-  let columns = name === undefined ? undefined : prepared?.columns.get(name)
-  const rows: Row[] = []
-  let fault: Error | undefined
-
-  const readRow = (values: readonly (string | null)[]) => {
-    const row: Record<string, unknown> = {}
-    columns?.forEach(({ name, read }, place) => {
-      const value = values[place] ?? null
-      row[name] = value === null ? null : read(value)
-    })
-    return row as Row
-  }
-
-  const handlers: Answered = {
-    handleRowDescription: ({ fields }) => {
-      columns = fields.map(({ name, dataTypeID }) => ({ name, read: columnTypes.getTypeParser(dataTypeID, 'text') }))
-    },
-    handleDataRow: ({ fields }) => {
-      try {
-        rows.push(readRow(fields))
-      } catch (thrown) {
-        // The rest of the answer has to be read, too.
-        fault ??= new Error('A column cannot be read', { cause: thrown })
-      }
-    },
-    handleCommandComplete: () => undefined,
-  }
-  return {
-    rows,
-    handlers,
-    isDescribed: columns !== undefined,
-    fault: () => fault,
-    keepColumns: () => {
-      if (name !== undefined) prepared?.columns.set(name, columns ?? [])
-    },
-  }
-}
-
+/** `prepared` has the names of the statements that the server keeps for this connection. */
 const execute = async <Row>(
   client: Client,
-  prepared: Prepared | undefined,
-  text: string,
-  parameters: readonly unknown[],
+  prepared: Set<string> | undefined,
+  { text, name, values }: Statement,
   begins = false,
 ): Promise<Row[]> => {
-  const { name, jsonParameters } = readStatement(text)
-  const values = writeParameters(parameters, jsonParameters)
-  const { rows, handlers, isDescribed, fault, keepColumns } = createReader<Row>(name, prepared)
-  await new Promise<void>((resolve, reject) => {
-    const query = new Query(text, values, (error) => {
-      const failure = error ?? fault()
-      if (failure) reject(failure)
-      else resolve()
+  const rows = await new Promise<Row[]>((resolve, reject) => {
+    const query = new Query<Row & object>(text, values, (error, result) => {
+      if (error) reject(error)
+      else resolve(rowsOf<Row>(result))
     })
     // The driver would take 7 µs to copy an object with all of it. The extended protocol is used without parameters, too, because it
     // allows only one statement in a text.
-    Object.assign(query, { name: prepared && name, queryMode: 'extended', ...handlers })
+    Object.assign(query, { name: prepared && name, queryMode: 'extended' })
     if (begins) sendBeginWith(query)
-    if (prepared && isDescribed) sendBy(prepared.undescribed, query)
     client.query(query)
   })
-  keepColumns()
+  if (name !== undefined) prepared?.add(name)
   return rows
 }
 
-const sendBy = (connection: Client['connection'], query: Query) => {
-  const { submit } = query
-  query.submit = () => submit.call(query, connection)
-}
+/** There are two results if the statement has begun a transaction. */
+const rowsOf = <Row>(result: { rows: Row[] } | { rows: Row[] }[]) =>
+  (Array.isArray(result) ? result.at(-1) : result)?.rows ?? []
 
 const executeInTransaction = async <Row>(
   client: Client,
-  prepared: Prepared | undefined,
-  text: string,
-  parameters: readonly unknown[],
+  prepared: Set<string> | undefined,
+  begin: Begin,
+  statement: Statement,
 ): Promise<Row[]> => {
-  if (isInTransaction(client)) return await execute(client, prepared, text, parameters)
-  const { name } = readStatement(text)
+  if (isInTransaction(client) || begin.underWay) return await execute(client, prepared, statement)
   // The driver takes any answer to a preparation for one to this statement. So a statement that is still to be prepared goes alone.
-  const isPrepared = !prepared || name === undefined || prepared.columns.has(name)
-  if (!isPrepared) await client.query('begin')
-  return await execute(client, prepared, text, parameters, isPrepared)
+  const isPrepared = !prepared || statement.name === undefined || prepared.has(statement.name)
+  if (!isPrepared) {
+    await client.query('begin')
+    return await execute(client, prepared, statement)
+  }
+  const answer = execute<Row>(client, prepared, statement, true)
+  const end = () => {
+    begin.underWay = undefined
+  }
+  begin.underWay = answer.then(end, end)
+  return await answer
 }
 
 /** What is sent in this turn of the event loop leaves in one piece. */
@@ -357,15 +305,23 @@ const hasAnyColumns = (text: string) => {
 const nameOf = (text: string) =>
   hasAnyColumns(text) ? undefined : createHash('sha256').update(text).digest('base64url')
 
-type Statement = { name: string | undefined; jsonParameters: ReadonlySet<number> }
+/** Whether the statement changes nothing. Of our functions, those that do are called in statements of their own, and in no transaction. */
+const isRead = (text: string) => /^\s*select\b/i.test(text)
 
-const statements = new Map<string, Statement>()
+type StatementFacts = { name: string | undefined; jsonParameters: ReadonlySet<number>; isRead: boolean }
+type Statement = StatementFacts & { text: string; values: unknown[] }
+
+const statements = new Map<string, StatementFacts>()
 
 /** Reads facts about a statement from its text, once for each text: a refresh would spend more time on that than on its parameters. */
-const readStatement = (text: string): Statement => {
-  const known = statements.get(text) ?? { name: nameOf(text), jsonParameters: jsonParametersOf(text) }
+const readStatement = (text: string, parameters: readonly unknown[]): Statement => {
+  const known = statements.get(text) ?? {
+    name: nameOf(text),
+    jsonParameters: jsonParametersOf(text),
+    isRead: isRead(text),
+  }
   statements.set(text, known)
-  return known
+  return { ...known, text, values: writeParameters(parameters, known.jsonParameters) }
 }
 
 const commandOf = (result: { command: string } | { command: string }[]) =>
@@ -495,7 +451,6 @@ const writeParameters = (parameters: readonly unknown[], jsonParameters: Readonl
 
 // `toISOString` throws for an invalid date, which the driver would send. It writes UTC, whatever the time zone of this machine.
 const writeDates = (value: unknown): unknown => {
-  if (typeof value !== 'object') return value
   if (value instanceof Date) return value.toISOString()
   return Array.isArray(value) ? value.map(writeDates) : value
 }

@@ -17,6 +17,11 @@ export type Sql = {
 export type Transaction = Sql & {
   /** Runs a text of several statements without parameters, such as the file of a migration. */
   script(text: string): Promise<void>
+  /**
+   * For statements whose answers the work does not need, each sent already: what comes next, at last the commit, is sent behind them without
+   * waiting. If one of them fails, the transaction is rolled back and rejects with its error.
+   */
+  unawaited(...statements: Promise<unknown>[]): void
   /** Calls `follow` once the commit is confirmed, and never after a rollback. It is for changes in memory. */
   afterCommit(follow: () => void): void
 }

@@ -58,7 +58,10 @@ export const rightsToMigrate = async (sql: Sql, tables: readonly string[]) => {
 }
 
 /** Grants the role only what it needs: it reads and writes rows, and cannot create or alter tables. */
-export const grant = async (sql: Transaction, { role, writable, readable, changeableColumns, callable }: Grants) => {
+export const grant = async (
+  sql: Pick<Transaction, 'query' | 'script'>,
+  { role, writable, readable, changeableColumns, callable }: Grants,
+) => {
   const { schema, isCurrent } = await requireRole(sql, role)
   if (isCurrent) return
   const to = quoteIdentifier(role)

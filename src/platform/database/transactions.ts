@@ -79,12 +79,10 @@ const runTransaction = async <Result>(
   try {
     result = await Promise.race([work(statements.sql), statements.idleTooLong])
     state.ended = true
-    await statements.waitForAll()
-    if (connection.isInTransaction() && (await connection.script('commit')) !== 'COMMIT')
-      throw new TransactionMisuse('The transaction ended itself: leave commit and rollback to it')
+    await statements.commit()
   } catch (error) {
     state.ended = true
-    if (statements.hasAny()) await rollBack(connection)
+    if (statements.isOpen()) await rollBack(connection)
     throw error
   } finally {
     statements.stop()
@@ -104,8 +102,10 @@ const rollBack = async (connection: Connection) => {
 
 const createStatements = (connection: Connection, state: { ended: boolean }, idleMs: number) => {
   const runningStatements = new Set<Promise<unknown>>()
+  const unawaited: Promise<unknown>[] = []
   const afterCommitCalls: (() => void)[] = []
   let hasAny = false
+  let isCommitSent = false
   let failure: Error | undefined
   let timer: NodeJS.Timeout | undefined
   let expire = () => {}
@@ -122,9 +122,10 @@ const createStatements = (connection: Connection, state: { ended: boolean }, idl
     if (state.ended) throw new TransactionMisuse('This transaction has ended: its handle cannot be used any more')
     clearTimeout(timer)
     hasAny = true
-    const statement = run()
-    runningStatements.add(statement)
+    let statement: Promise<Result> | undefined
     try {
+      statement = run()
+      runningStatements.add(statement)
       return await statement
     } catch (error) {
       // A statement that was sent together with the one that failed may be the first to hear that the transaction is aborted.
@@ -133,7 +134,7 @@ const createStatements = (connection: Connection, state: { ended: boolean }, idl
       failure ??= error instanceof Error ? error : new Error(String(error))
       throw onlyFollows ? failure : error
     } finally {
-      runningStatements.delete(statement)
+      if (statement) runningStatements.delete(statement)
       startIdleTimer()
     }
   }
@@ -148,17 +149,29 @@ const createStatements = (connection: Connection, state: { ended: boolean }, idl
           if (!connection.isInTransaction()) await connection.script('begin')
           await connection.script(text)
         }),
+      unawaited: (...sent: Promise<unknown>[]) => {
+        unawaited.push(...sent)
+        for (const each of sent) each.catch(() => undefined)
+      },
       afterCommit: (follow: () => void) => {
         afterCommitCalls.push(follow)
       },
     },
     afterCommitCalls,
     idleTooLong,
-    hasAny: () => hasAny,
-    waitForAll: async () => {
-      await Promise.allSettled(runningStatements)
-      // PostgreSQL would answer the commit with a rollback, also if the work has ignored the error.
+    isOpen: () => hasAny && !isCommitSent,
+    /** Sent behind the statements that are under way. If one of them fails, PostgreSQL answers the commit with a rollback. */
+    commit: async () => {
       if (failure) throw failure
+      isCommitSent = runningStatements.size > 0 || connection.isInTransaction()
+      const answer = isCommitSent ? connection.script('commit') : undefined
+      answer?.catch(() => undefined)
+      await Promise.allSettled([...runningStatements, ...unawaited])
+      // Also if the work has ignored the error.
+      if (failure) throw failure
+      await Promise.all(unawaited)
+      if (answer && (await answer) !== 'COMMIT')
+        throw new TransactionMisuse('The transaction ended itself: leave commit and rollback to it')
     },
     stop: () => clearTimeout(timer),
   }
