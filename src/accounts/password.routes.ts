@@ -38,7 +38,7 @@ const changePassword = async (
 }
 
 export const changePasswordRoutes = (server: Server, app: App) => {
-  const { guards, callers, cookies, factors, freshness, passwordGuesses, signInLimits, countedRequests } = app
+  const { guards, callers, cookies, factors, freshness, passwordGuesses, signInLimits, countedRequests, users } = app
 
   route(server, 'POST /api/auth/change-password', {
     guard: guards.changeLimitedBy(passwordGuesses.byCaller),
@@ -65,7 +65,7 @@ export const changePasswordRoutes = (server: Server, app: App) => {
     handle: async ({ body, request, reply }) => {
       // If the account can prove more than its password, the session must be fresh. That is checked before the password is compared: a
       // thief with a stolen session must not learn whether a guess is right.
-      const user = await passwordGuesses.enabledCaller(request)
+      const user = await users.findEnabled(callers.of(request).userId)
       const methods = user ? await factors.proofsFor(user) : []
       const refusal = methods.some((method) => method !== 'password') && (await freshness.refusalFor(request))
       if (refusal) {

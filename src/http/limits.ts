@@ -150,6 +150,17 @@ const nothing: Released = { taken: [], decide: () => undefined }
 /** `onDecision` wakes the attempts that wait for this one. */
 type HeldAttempt = AnsweredAttempt & { onDecision: () => void }
 
+const releasedFrom = (attempts: readonly HeldAttempt[], reply: FastifyReply): Released => {
+  // Decided when it is given back, and not when the answer has left: the next attempt would find the counter still full.
+  for (const { onDecision } of attempts) reply.raw.off('close', onDecision)
+  for (const { limiter, reservation } of attempts)
+    if (!limiter.silent) setLimitHeaders(reply, limiter, { ...reservation, remaining: reservation.remaining + 1 })
+  const decide = () => {
+    for (const { onDecision } of attempts) onDecision()
+  }
+  return { taken: attempts.map(({ key, reservation }) => ({ key, window: reservation.window })), decide }
+}
+
 /** Remembers the reservations of each request until it is answered, because it may get them back. */
 export const createReservations = (cache: Cache) => {
   const held = new WeakMap<FastifyRequest, readonly HeldAttempt[]>()
@@ -196,17 +207,10 @@ export const createReservations = (cache: Cache) => {
     return undefined
   }
 
-  const letGo = (request: FastifyRequest, reply: FastifyReply): Released => {
-    const attempts = heldBy(request)
-    held.delete(request)
-    // Decided when it is given back, and not when the answer has left: the next attempt would find the counter still full.
-    for (const { onDecision } of attempts) reply.raw.off('close', onDecision)
-    for (const { limiter, reservation } of attempts)
-      if (!limiter.silent) setLimitHeaders(reply, limiter, { ...reservation, remaining: reservation.remaining + 1 })
-    const decide = () => {
-      for (const { onDecision } of attempts) onDecision()
-    }
-    return { taken: attempts.map(({ key, reservation }) => ({ key, window: reservation.window })), decide }
+  const letGo = (reply: FastifyReply) => {
+    const attempts = heldBy(reply.request)
+    held.delete(reply.request)
+    return releasedFrom(attempts, reply)
   }
 
   return {
@@ -219,7 +223,7 @@ export const createReservations = (cache: Cache) => {
       askAndHold(
         attempts.map((each) => ({ ...each, key: limiterKey(each.limiter.name, each.subject) })),
         reply,
-        releases ? letGo(reply.request, reply) : nothing,
+        releases ? letGo(reply) : nothing,
       ),
     hasReservation: (request: FastifyRequest, { name }: Limiter) =>
       heldBy(request).some(({ limiter }) => limiter.name === name),
@@ -229,7 +233,7 @@ export const createReservations = (cache: Cache) => {
      */
     release: (request: FastifyRequest, reply: FastifyReply) => {
       if (heldBy(request).length === 0) return
-      const { taken, decide } = letGo(request, reply)
+      const { taken, decide } = letGo(reply)
       cache.refund(taken).then(decide, decide)
     },
   }

@@ -133,17 +133,9 @@ const createPasswordGuesses = (parts: Parts) => {
     /** For a signed-in user who confirms their identity with the password. */
     byCaller: limitHook(guessLimiters, async (request, reply) => {
       const { userId, username } = callers.of(request)
-      const isLookedUp = claimsAnyAccount(parts, request)
-      const user = isLookedUp ? await users.findById(userId) : undefined
-      if (isLookedUp) foundFor.set(request, { user })
+      const user = claimsAnyAccount(parts, request) ? await users.findById(userId) : undefined
       return countGuessOfUser(user ?? { ...noAccount, id: userId }, username, request, reply)
     }),
-    /** The signed-in user, whom `byCaller` may have found already. Undefined if there is none, or an operator has disabled them. */
-    enabledCaller: async (request: FastifyRequest) => {
-      const found = foundFor.get(request)
-      const user = found ? found.user : await users.findById(callers.of(request).userId)
-      return user?.disabled ? undefined : user
-    },
     /** For a user who is known by something else than a name, such as a mailed link. */
     byUser: countGuessOfUser,
   }

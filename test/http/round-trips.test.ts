@@ -41,7 +41,7 @@ beforeAll(async () => {
   stores = await recordStores({ databaseUrl: database.url, redisUrl: String(process.env.TEST_REDIS_URL) })
   const redis = { REDIS_URL: stores.redisUrl, REDIS_PREFIX: `${database.url}:` }
   // With few connections, each has prepared its statements early.
-  const recorded = { DATABASE_URL: stores.databaseUrl, DATABASE_POOL: '2' }
+  const recorded = { DATABASE_URL: stores.databaseUrl, DATABASE_POOL: '3' }
   const settings = { ...recorded, ...redis, SERVICE_KEYS_FILE, MAIL_SIGN_IN: 'on', ADMIN_GROUP: 'admins' }
   latchkey = await startLatchkey({ settings })
   alone = await startLatchkey({ settings: { ...recorded, REDIS_URL: '' } })

@@ -239,9 +239,8 @@ export const createRedisCache = ({ address, prefix, clock, log, commandTimeout }
   const giveBackAll = (taken: readonly Taken[]) =>
     client.refundKeys(...withKeys(taken), ...taken.map(({ window }) => window.id))
 
-  const refund = async (taken: readonly Taken[]) => {
-    await (isCluster ? Promise.all(taken.map((each) => giveBackAll([each]))) : giveBackAll(taken))
-  }
+  const refund = (taken: readonly Taken[]): Promise<void> =>
+    Promise.all(isCluster ? taken.map((each) => giveBackAll([each])) : [giveBackAll(taken)]).then(() => undefined)
 
   /** The keys of a Cluster are on different nodes, and the next one is counted only if this one is granted. */
   const askOneByOne = async (attempts: readonly Attempt[]) => {
@@ -256,12 +255,8 @@ export const createRedisCache = ({ address, prefix, clock, log, commandTimeout }
   return {
     reserveAll: (attempts, returned = []) =>
       withinDeadline(async () => {
-        // Sent together, in this order.
-        const [, reservations] = await Promise.all([
-          returned.length > 0 && refund(returned),
-          isCluster ? askOneByOne(attempts) : askForAll(attempts),
-        ])
-        return reservations
+        const given = returned.length > 0 && refund(returned)
+        return (await Promise.all([isCluster ? askOneByOne(attempts) : askForAll(attempts), given]))[0]
       }),
     refund: (taken) => withinDeadline(() => refund(taken)),
     forget: (key) =>

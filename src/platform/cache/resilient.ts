@@ -95,6 +95,12 @@ const noteAnswers = (local: MemoryCache, attempts: readonly Attempt[], reservati
     .map((reservation, place) => (place === over ? { ...reservation, granted: false, remaining: 0 } : reservation))
 }
 
+/** Gives back what this process has counted by itself, and returns the rest. */
+const refundOwn = async (local: MemoryCache, taken: readonly Taken[]) => {
+  await local.refund(taken.filter(({ window }) => window.countedBy === 'local'))
+  return taken.filter(({ window }) => window.countedBy === 'shared')
+}
+
 /** How many counters the store is asked about at once: it answers this many within the timeout of a command. */
 const carryBatch = 200
 
@@ -138,14 +144,8 @@ export const createResilientCache = ({
     return reservations && noteAnswers(local, attempts, reservations)
   }
 
-  /** Gives back what this process has counted by itself, and returns the rest. */
-  const refundOwn = async (taken: readonly Taken[]) => {
-    await local.refund(taken.filter(({ window }) => window.countedBy === 'local'))
-    return taken.filter(({ window }) => window.countedBy === 'shared')
-  }
-
   const reserveAll = async (attempts: readonly Attempt[], returned: readonly Taken[] = []): Promise<Reservation[]> => {
-    const shares = returned.length > 0 ? await refundOwn(returned) : []
+    const shares = returned.length > 0 ? await refundOwn(local, returned) : []
     const counted = await askShared(attempts, shares)
     for (const { key, window } of shares) local.noteRefund(key, window.id)
     if (!counted) return local.reserveAll(attempts)
@@ -162,7 +162,7 @@ export const createResilientCache = ({
     reserveAll,
     // If the shared store cannot be reached, the reservations stay counted there until their windows end.
     refund: async (taken) => {
-      const shares = await refundOwn(taken)
+      const shares = await refundOwn(local, taken)
       if (shares.length === 0) return
       await reachability.attempt(() => shared.refund(shares))
       for (const { key, window } of shares) local.noteRefund(key, window.id)

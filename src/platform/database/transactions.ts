@@ -139,6 +139,10 @@ const createStatements = (connection: Connection, state: { ended: boolean }, idl
     }
   }
 
+  const throwFailure = () => {
+    if (failure) throw failure
+  }
+
   startIdleTimer()
   return {
     sql: {
@@ -162,13 +166,13 @@ const createStatements = (connection: Connection, state: { ended: boolean }, idl
     isOpen: () => hasAny && !isCommitSent,
     /** Sent behind the statements that are under way. If one of them fails, PostgreSQL answers the commit with a rollback. */
     commit: async () => {
-      if (failure) throw failure
+      throwFailure()
       isCommitSent = runningStatements.size > 0 || connection.isInTransaction()
       const answer = isCommitSent ? connection.script('commit') : undefined
       answer?.catch(() => undefined)
       await Promise.allSettled([...runningStatements, ...unawaited])
       // Also if the work has ignored the error.
-      if (failure) throw failure
+      throwFailure()
       await Promise.all(unawaited)
       if (answer && (await answer) !== 'COMMIT')
         throw new TransactionMisuse('The transaction ended itself: leave commit and rollback to it')
