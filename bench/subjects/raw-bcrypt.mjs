@@ -6,9 +6,10 @@ import bcrypt from 'bcrypt'
 
 /** @typedef {{ seconds: number, password: string, hash: string, together: boolean }} Task */
 
-const { compareTogether, comparedTogether } = await import(
-  new URL('../../dist/modules/passwords/bcrypt-together.js', import.meta.url).href
-)
+/** @type {(file: string) => Promise<any>} */
+const built = (file) => import(new URL(`../../dist/modules/passwords/${file}.js`, import.meta.url).href)
+const { compareTogether } = await built('bcrypt-together')
+const { comparedTogether } = await built('hashes')
 
 const compareFor = (/** @type {Task} */ { seconds, password, hash, together }) => {
   const several = Array(comparedTogether).fill({ password, hash })

@@ -1,7 +1,8 @@
 import bcrypt from 'bcrypt'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Comparison, comparedTogether, compareTogether, isForTogether } from './bcrypt-together.js'
+import { type Comparison, compareTogether } from './bcrypt-together.js'
+import { comparedTogether, isForTogether } from './hashes.js'
 
 const cost = 5
 const compare = (...comparisons: Comparison[]) => compareTogether(comparisons, cost)

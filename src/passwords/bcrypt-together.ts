@@ -1,5 +1,5 @@
 import { equalInConstantTime } from '../lib/random.js'
-import { costOf } from './hashes.js'
+import { comparedTogether, costOf } from './hashes.js'
 
 /*
  * Three bcrypt comparisons in one to two times the time of one (`node bench/run.mjs login`).
@@ -12,8 +12,6 @@ import { costOf } from './hashes.js'
  * WebAssembly, put together below: from JavaScript the engines of Node 20 and 24 make code of very different speed.
  */
 
-/** Four were no faster: a processor has too few registers for them. */
-export const comparedTogether = 3
 const lanes = Array.from({ length: comparedTogether }, (_, lane) => lane)
 
 /* The memory of a lane, in words of 32 bits: the state of Blowfish (18 subkeys, four tables of 256), the password, the salt, and a block. */
@@ -274,9 +272,6 @@ let runLanes: ReturnType<typeof createLanes> | undefined
 /** `$2b$10$` */
 const lengthBeforeSalt = 7
 const lengthOfSalt = 22
-
-/** Whether a hash can be compared together with others, with the work of `cost`. */
-export const isForTogether = (hash: string, cost: number) => (costOf(hash) ?? Number.POSITIVE_INFINITY) <= cost
 
 /** The password has at most 72 bytes (`condensed`): longer ones are read in another way in hashes of the form `$2a$`. */
 export type Comparison = { password: string; hash: string }

@@ -17,9 +17,8 @@ import {
 } from '../platform/queues.js'
 import { createThreads } from '../platform/threads.js'
 import type { AskedComparison } from './bcrypt.worker.js'
-import { comparedTogether, isForTogether } from './bcrypt-together.js'
 import type { Estimate } from './estimator.js'
-import { condensed, createDecoy } from './hashes.js'
+import { comparedTogether, condensed, createDecoy, isForTogether } from './hashes.js'
 
 export type { Busy } from '../platform/queues.js'
 
