@@ -1,5 +1,6 @@
 // The limits of a sign-in: bcrypt and nothing else, in as many threads as the service has. One after the other by the library, as most
 // programs do it, or three at once, as the service does while several wait.
+import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 import bcrypt from 'bcrypt'
@@ -35,14 +36,12 @@ export const startRawBcrypt = async ({ password, cost }) => {
   const threads = Array.from({ length: availableParallelism() }, () => new Worker(new URL(import.meta.url)))
   const runLoad = (/** @type {boolean} */ together) => async (/** @type {number} */ seconds) => {
     const begun = performance.now()
-    const counts = threads.map(
-      (thread) =>
-        new Promise((resolve, reject) => {
-          thread.once('message', resolve).once('error', reject)
-          thread.postMessage({ seconds, password, hash, together })
-        }),
-    )
-    const compared = (await Promise.all(counts)).reduce((sum, each) => sum + Number(each), 0)
+    const counts = threads.map(async (thread) => {
+      thread.postMessage({ seconds, password, hash, together })
+      const [compared] = await once(thread, 'message')
+      return Number(compared)
+    })
+    const compared = (await Promise.all(counts)).reduce((sum, each) => sum + each, 0)
     return { perSecond: compared / ((performance.now() - begun) / 1000) }
   }
   return {
