@@ -61,7 +61,7 @@ const countUp = (end: number, step: number, body: Code): Code => [
   [get(counter), constant(end), lessThan, 0x0d, 0, 0x0b],
 ]
 
-/** The word of a table that a byte of `half` names. `shift` moves that byte and makes four of it: `>>> 24` and `* 4` are `>>> 22` and a mask. */
+/** The word of a table that a byte of `half` names. `shift` and the mask give four times that byte: `(half >>> 24) * 4` is `half >>> 22 & 0x3fc`. */
 const lookUp = (lane: number, table: number, half: number, shift: Code): Code => [
   [get(half), shift, constant(bytes(0xff)), and],
   load(addressOf(lane, subkeys + 256 * table)),
