@@ -302,7 +302,9 @@ const journeys = {
 }
 
 /** The first time prepares statements and fills memories. */
-const times = 4
+const leastTimes = 4
+/** Statements that answers of the store let go leave together only if these answers come together, so the fewest may take some more times. */
+const mostTimes = 12
 
 const head = `# Round trips
 
@@ -316,22 +318,28 @@ too. This table is generated, and a test fails if a request needs more.
 
 const file = new URL('../../docs/benchmarks.md', import.meta.url)
 
-it('no request needs more round trips than the table says', async () => {
-  for (let time = 0; time < times; time += 1)
-    for (const [name, journey] of Object.entries(journeys)) await journey(`${name.toLowerCase()}${time}`)
-  const rows = [...counts].map(([route, { postgres, redis }]) => `| \`${route}\` | ${postgres} | ${redis} |\n`)
-  if (process.env.ROUND_TRIPS === 'write') await writeFile(file, `${head}${rows.join('')}`)
+const readTable = async () => {
   const table = await readFile(file, 'utf8')
-  const allowed = new Map(
-    Array.from(table.matchAll(/^\| `(.+)` \| (\d+) \| (\d+) \|$/gm), ([, route = '', postgres, redis]) => [
+  const rows = table.matchAll(/^\| `(.+)` \| (\d+) \| (\d+) \|$/gm)
+  return new Map(
+    Array.from(rows, ([, route = '', postgres, redis]) => [
       route,
       { postgres: Number(postgres), redis: Number(redis) },
     ]),
   )
-  expect([...allowed.keys()]).toEqual([...counts.keys()])
+}
+
+it('no request needs more round trips than the table says', async () => {
+  const isWritten = process.env.ROUND_TRIPS === 'write'
+  const allowed = await readTable()
   const isMore = ([route, { postgres, redis }]: [string, Counts]) => {
     const most = allowed.get(route)
     return !most || postgres > most.postgres || redis > most.redis
   }
-  expect([...counts].filter(isMore)).toEqual([])
+  const needMore = () => [...counts].filter(isMore)
+  for (let time = 0; time < leastTimes || (!isWritten && time < mostTimes && needMore().length > 0); time += 1)
+    for (const [name, journey] of Object.entries(journeys)) await journey(`${name.toLowerCase()}${time}`)
+  const rows = [...counts].map(([route, { postgres, redis }]) => `| \`${route}\` | ${postgres} | ${redis} |\n`)
+  if (isWritten) await writeFile(file, `${head}${rows.join('')}`)
+  else expect({ routes: [...allowed.keys()], more: needMore() }).toEqual({ routes: [...counts.keys()], more: [] })
 })
