@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
@@ -9,6 +11,33 @@ import {
 import { testPostgres } from '../support/databases.js'
 import { recordStores } from '../support/recorded-stores.js'
 import { openPostgresStore, type TestStore } from '../support/stores.js'
+
+/** A way to PostgreSQL on which a `begin` can get lost. */
+const withoutBegins = async (address: string) => {
+  const { hostname, port, href } = new URL(address)
+  let isBroken = false
+  const server = createServer((client) => {
+    const upstream = connect(Number(port), hostname)
+    client.on('data', (sent) => {
+      const at = isBroken ? sent.indexOf('begin\0') : -1
+      if (at >= 0) {
+        sent.write('bexin', at)
+        isBroken = false
+      }
+      upstream.write(sent)
+    })
+    upstream.on('data', (answer) => client.write(answer))
+    client.on('close', () => upstream.destroy()).on('error', () => upstream.destroy())
+    upstream.on('error', () => client.destroy())
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const url = new URL(href)
+  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const breakNextBegin = () => {
+    isBroken = true
+  }
+  return { url: url.href, breakNextBegin, close: () => server.close() }
+}
 
 // Whatever holds here may be relied upon by every store.
 describe('PostgreSQL', () => {
@@ -244,6 +273,42 @@ describe('PostgreSQL', () => {
       await expect(alone).rejects.toMatchObject({ code: '22012' })
       expect(said).toEqual([])
       expect(await database.query('select 1 from notes where id = 18')).toEqual([])
+    })
+
+    it('leaves nothing of itself to the next transaction of its connection when it fails', async () => {
+      const one = testPostgres(store.url, { poolSize: 1 })
+      const failing = () =>
+        one.transaction(async (sql) => {
+          await sql.query('select 1')
+          sql.unawaited(sql.query('select 1/0'))
+        })
+      const refused = (id: number) =>
+        one.transaction(async (sql) => {
+          await sql.query('insert into notes values ($1, null)', [id])
+          throw new Error('refused')
+        })
+      for (let id = 1_000; id < 1_100; id += 1) await Promise.allSettled([failing(), refused(id)])
+      expect(await one.query('select id from notes where id >= 1000')).toEqual([])
+      await one.close()
+    })
+
+    it('changes nothing if it could not begin, whatever waits behind its first statement', async () => {
+      const { url, breakNextBegin, close } = await withoutBegins(store.url)
+      const one = testPostgres(url, { poolSize: 1 })
+      const insert = (sql: Transaction, id: number) => sql.query('insert into notes values ($1, null)', [id])
+      await one.transaction((sql) => insert(sql, 2_000))
+      const works: ((sql: Transaction) => Promise<unknown>)[] = [
+        async (sql) => sql.unawaited(insert(sql, 2_001), insert(sql, 2_002), insert(sql, 2_003)),
+        async (sql) => sql.unawaited(sql.query('select id from notes for update'), insert(sql, 2_004)),
+        (sql) => Promise.all([sql.query('select 1'), insert(sql, 2_005)]),
+      ]
+      for (const work of works) {
+        breakNextBegin()
+        await expect(one.transaction(work)).rejects.toThrow('syntax error')
+      }
+      expect(await one.query('select id from notes where id >= 2000')).toEqual([{ id: 2_000 }])
+      await one.close()
+      close()
     })
 
     it('fails with the first error of those that were started together', async () => {

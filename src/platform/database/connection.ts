@@ -13,7 +13,7 @@ import { StoreUnavailable } from './database.js'
 export type Connection = {
   query<Row>(text: string, parameters?: readonly unknown[]): Promise<Row[]>
   /** The same inside a transaction, which it begins if none is open, without a round trip of its own. */
-  queryInTransaction<Row>(text: string, parameters?: readonly unknown[]): Promise<Row[]>
+  queryInTransaction<Row>(transaction: Beginning, text: string, parameters?: readonly unknown[]): Promise<Row[]>
   /** False also after a statement has failed that should have begun a transaction. */
   isInTransaction(): boolean
   /** Several statements in one text. Returns the command tag of the last one, such as COMMIT. */
@@ -61,9 +61,9 @@ export const openConnection = async ({
       const statement = readStatement(text, parameters)
       return inTurn(() => execute(client, prepared, statement))
     },
-    queryInTransaction: (text, parameters = []) => {
+    queryInTransaction: (transaction, text, parameters = []) => {
       const statement = readStatement(text, parameters)
-      return inTurn(() => executeInTransaction(client, prepared, begin, statement), statement.isRead)
+      return inTurn(() => executeInTransaction(client, prepared, begin, transaction, statement), statement.isRead)
     },
     isInTransaction: () => isInTransaction(client),
     script: (text) => inTurn(async () => commandOf(await client.query(text))),
@@ -98,6 +98,9 @@ export const openConnection = async ({
 }
 
 type Life = ReturnType<typeof createLife>
+
+/** Why a transaction could not begin. The statements that wait behind its first one must not begin another. */
+export type Beginning = { fault: unknown }
 
 /** `underWay`: resolves as soon as it is known whether the transaction has begun. */
 type Begin = { underWay: Promise<void> | undefined }
@@ -245,20 +248,28 @@ const executeInTransaction = async <Row>(
   client: Client,
   prepared: Set<string> | undefined,
   begin: Begin,
+  transaction: Beginning,
   statement: Statement,
 ): Promise<Row[]> => {
+  if (transaction.fault !== undefined) throw transaction.fault
   if (isInTransaction(client) || begin.underWay) return await execute(client, prepared, statement)
   // The driver takes any answer to a preparation for one to this statement. So a statement that is still to be prepared goes alone.
   const isPrepared = !prepared || statement.name === undefined || prepared.has(statement.name)
   if (!isPrepared) {
-    await client.query('begin')
+    await client.query('begin').catch((fault: unknown) => {
+      transaction.fault = fault
+      throw fault
+    })
     return await execute(client, prepared, statement)
   }
   const answer = execute<Row>(client, prepared, statement, true)
-  const end = () => {
-    begin.underWay = undefined
-  }
-  begin.underWay = answer.then(end, end)
+  begin.underWay = answer
+    .catch((fault: unknown) => {
+      transaction.fault = fault
+    })
+    .then(() => {
+      begin.underWay = undefined
+    })
   return await answer
 }
 

@@ -124,7 +124,7 @@ const createClients = (primary: Primary, size: number) => {
     },
     giveBack: (client: PooledClient) => {
       client.usedAt = performance.now()
-      client.release(!client.isUsable())
+      client.release(!client.isUsable() || client.connection.isInTransaction())
     },
     end: async () => {
       clearInterval(reaper)

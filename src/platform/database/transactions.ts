@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type Connection, proveCommit } from './connection.js'
+import { type Beginning, type Connection, proveCommit } from './connection.js'
 import { type Database, StoreUnavailable, type Transaction, TransactionMisuse } from './database.js'
 import type { Pool } from './pool.js'
 import { createSpaceWatch } from './space-watch.js'
@@ -101,6 +101,7 @@ const rollBack = async (connection: Connection) => {
 }
 
 const createStatements = (connection: Connection, state: { ended: boolean }, idleMs: number) => {
+  const beginning: Beginning = { fault: undefined }
   const runningStatements = new Set<Promise<unknown>>()
   const unawaited: Promise<unknown>[] = []
   const afterCommitCalls: (() => void)[] = []
@@ -147,7 +148,7 @@ const createStatements = (connection: Connection, state: { ended: boolean }, idl
   return {
     sql: {
       query: <Row>(text: string, parameters?: readonly unknown[]) =>
-        track(() => connection.queryInTransaction<Row>(text, parameters)),
+        track(() => connection.queryInTransaction<Row>(beginning, text, parameters)),
       script: (text: string) =>
         track(async () => {
           if (!connection.isInTransaction()) await connection.script('begin')
@@ -170,7 +171,8 @@ const createStatements = (connection: Connection, state: { ended: boolean }, idl
       isCommitSent = runningStatements.size > 0 || connection.isInTransaction()
       const answer = isCommitSent ? connection.script('commit') : undefined
       answer?.catch(() => undefined)
-      await Promise.allSettled([...runningStatements, ...unawaited])
+      // The connection is free when the commit is answered, and not before: another transaction would go on in this one.
+      await Promise.allSettled([...runningStatements, ...unawaited, answer])
       // Also if the work has ignored the error.
       throwFailure()
       await Promise.all(unawaited)
