@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -40,8 +41,9 @@ beforeAll(async () => {
   database = await freshPostgres()
   stores = await recordStores({ databaseUrl: database.url, redisUrl: String(process.env.TEST_REDIS_URL) })
   const redis = { REDIS_URL: stores.redisUrl, REDIS_PREFIX: `${database.url}:` }
-  // With few connections, each has prepared its statements early.
-  const recorded = { DATABASE_URL: stores.databaseUrl, DATABASE_POOL: '3' }
+  // With few connections, each has prepared its statements early. Both instances open what the other has sealed.
+  const JWT_SECRET = randomBytes(48).toString('hex')
+  const recorded = { DATABASE_URL: stores.databaseUrl, DATABASE_POOL: '3', JWT_SECRET }
   const settings = { ...recorded, ...redis, SERVICE_KEYS_FILE, MAIL_SIGN_IN: 'on', ADMIN_GROUP: 'admins' }
   latchkey = await startLatchkey({ settings })
   alone = await startLatchkey({ settings: { ...recorded, REDIS_URL: '' } })
