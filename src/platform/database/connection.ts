@@ -100,7 +100,9 @@ export const openConnection = async ({
 type Life = ReturnType<typeof createLife>
 
 /** Why a transaction could not begin. The statements that wait behind its first one must not begin another. */
-export type Beginning = { fault: unknown }
+export type Beginning = { fault: Error | undefined }
+
+export const asError = (thrown: unknown) => (thrown instanceof Error ? thrown : new Error(String(thrown)))
 
 /** `underWay`: resolves as soon as it is known whether the transaction has begun. */
 type Begin = { underWay: Promise<void> | undefined }
@@ -251,21 +253,21 @@ const executeInTransaction = async <Row>(
   transaction: Beginning,
   statement: Statement,
 ): Promise<Row[]> => {
-  if (transaction.fault !== undefined) throw transaction.fault
+  if (transaction.fault) throw transaction.fault
   if (isInTransaction(client) || begin.underWay) return await execute(client, prepared, statement)
   // The driver takes any answer to a preparation for one to this statement. So a statement that is still to be prepared goes alone.
   const isPrepared = !prepared || statement.name === undefined || prepared.has(statement.name)
   if (!isPrepared) {
     await client.query('begin').catch((fault: unknown) => {
-      transaction.fault = fault
-      throw fault
+      transaction.fault = asError(fault)
+      throw transaction.fault
     })
     return await execute(client, prepared, statement)
   }
   const answer = execute<Row>(client, prepared, statement, true)
   begin.underWay = answer
     .catch((fault: unknown) => {
-      transaction.fault = fault
+      transaction.fault = asError(fault)
     })
     .then(() => {
       begin.underWay = undefined

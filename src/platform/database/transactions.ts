@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type Beginning, type Connection, proveCommit } from './connection.js'
+import { asError, type Beginning, type Connection, proveCommit } from './connection.js'
 import { type Database, StoreUnavailable, type Transaction, TransactionMisuse } from './database.js'
 import type { Pool } from './pool.js'
 import { createSpaceWatch } from './space-watch.js'
@@ -32,7 +32,7 @@ export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }
   }
 
   const runInTransaction: Database['transaction'] = async (work) => {
-    const state = { ended: false }
+    const state = { ended: false, fault: undefined }
     openTransactions += 1
     try {
       return await pool.use((connection) =>
@@ -67,10 +67,12 @@ export const createPooledDatabase = ({ pool, idleInTransactionMs, closeGraceMs }
   }
 }
 
+type TransactionState = Beginning & { ended: boolean }
+
 /** The first statement begins the transaction. */
 const runTransaction = async <Result>(
   connection: Connection,
-  state: { ended: boolean },
+  state: TransactionState,
   idleMs: number,
   work: (sql: Transaction) => Promise<Result>,
 ): Promise<Result> => {
@@ -100,8 +102,7 @@ const rollBack = async (connection: Connection) => {
   }
 }
 
-const createStatements = (connection: Connection, state: { ended: boolean }, idleMs: number) => {
-  const beginning: Beginning = { fault: undefined }
+const createStatements = (connection: Connection, state: TransactionState, idleMs: number) => {
   const runningStatements = new Set<Promise<unknown>>()
   const unawaited: Promise<unknown>[] = []
   const afterCommitCalls: (() => void)[] = []
@@ -132,7 +133,7 @@ const createStatements = (connection: Connection, state: { ended: boolean }, idl
       // A statement that was sent together with the one that failed may be the first to hear that the transaction is aborted.
       const onlyFollows = error instanceof Error && 'code' in error && error.code === '25P02'
       if (onlyFollows) await Promise.allSettled(runningStatements)
-      failure ??= error instanceof Error ? error : new Error(String(error))
+      failure ??= asError(error)
       throw onlyFollows ? failure : error
     } finally {
       if (statement) runningStatements.delete(statement)
@@ -148,7 +149,7 @@ const createStatements = (connection: Connection, state: { ended: boolean }, idl
   return {
     sql: {
       query: <Row>(text: string, parameters?: readonly unknown[]) =>
-        track(() => connection.queryInTransaction<Row>(beginning, text, parameters)),
+        track(() => connection.queryInTransaction<Row>(state, text, parameters)),
       script: (text: string) =>
         track(async () => {
           if (!connection.isInTransaction()) await connection.script('begin')
@@ -158,9 +159,7 @@ const createStatements = (connection: Connection, state: { ended: boolean }, idl
         unawaited.push(...sent)
         for (const each of sent) each.catch(() => undefined)
       },
-      afterCommit: (follow: () => void) => {
-        afterCommitCalls.push(follow)
-      },
+      afterCommit: (follow: () => void) => void afterCommitCalls.push(follow),
     },
     afterCommitCalls,
     idleTooLong,
