@@ -128,13 +128,13 @@ describe('two programs that invite one address', () => {
       expect((await session.get('/api/auth/verify?group=birch')).status).toBe(204)
     }
     const { events } = (await tab.get('/api/auth/events')).body as { events: { kind: string; reason: string }[] }
-    expect(
-      events.filter(({ kind }) => /^(group|invitation)_/.test(kind)).map(({ kind, reason }) => [kind, reason]),
-    ).toEqual([
-      ['group_joined', 'birch by service key birch'],
-      ['invitation_used', null],
-      ['invitation_used', null],
-      ['group_joined', 'acme by service key acme'],
+    // The two of one change are written together, so either may come first.
+    const ofInvitations = events.filter(({ kind }) => /^(group|invitation)_/.test(kind))
+    expect(ofInvitations.map(({ kind, reason }) => `${kind} ${reason}`).toSorted()).toEqual([
+      'group_joined acme by service key acme',
+      'group_joined birch by service key birch',
+      'invitation_used null',
+      'invitation_used null',
     ])
     for (const { token } of [first, second]) {
       expect((await accept(tab, token)).body.code).toBe('invalid_invitation')
